@@ -1,0 +1,1 @@
+"""Millstream: continuous queries on Spark, in one language."""

@@ -1,0 +1,127 @@
+"""The one value that flows: rows with an instant, an expiration and a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.time import INFINITY
+
+TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """A bag of weighted intervals: a row counts `weight` times at every instant ts ≤ τ < exp.
+
+    A relation at τ is the sum of all of them. A row whose end is known from the start has a finite
+    `exp`; one that leaves early or whose end was not known is followed by the same row with weight
+    −1, from the instant it leaves to the same `exp`. A stream is the same thing with every element
+    present at its own instant only (exp = ts + 1).
+
+    `seq` is the arrival number that orders elements of equal ts. `groups`, when an operator knows
+    it, numbers the keys of the rows, which then lie sorted by (group, ts).
+    """
+
+    rows: pa.RecordBatch
+    ts: np.ndarray
+    exp: np.ndarray
+    weight: np.ndarray
+    seq: np.ndarray
+    groups: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.rows.schema
+
+    @staticmethod
+    def empty(schema: pa.Schema) -> Changes:
+        none = np.zeros(0, np.int64)
+        return Changes(no_rows(schema), none, none, none, none)
+
+    @staticmethod
+    def elements(rows: pa.RecordBatch, ts: np.ndarray, seq: np.ndarray) -> Changes:
+        """The elements of a stream, each at its instant."""
+        return Changes(rows, ts, ts + 1, np.ones(len(ts), np.int64), seq)
+
+    @staticmethod
+    def concat(parts: Sequence[Changes], schema: pa.Schema) -> Changes:
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return Changes.empty(schema)
+        if len(parts) == 1:
+            return parts[0]
+        return Changes(
+            concat_rows([p.rows for p in parts], schema),
+            np.concatenate([p.ts for p in parts]),
+            np.concatenate([p.exp for p in parts]),
+            np.concatenate([p.weight for p in parts]),
+            np.concatenate([p.seq for p in parts]),
+        )
+
+    def with_rows(self, rows: pa.RecordBatch) -> Changes:
+        return replace(self, rows=rows)
+
+    def take(self, index: np.ndarray) -> Changes:
+        return Changes(
+            take_rows(self.rows, index),
+            self.ts[index],
+            self.exp[index],
+            self.weight[index],
+            self.seq[index],
+        )
+
+    def keep(self, mask: np.ndarray) -> Changes:
+        """The rows where the mask is true, in the same order and grouping."""
+        if mask.all():
+            return self
+        index = np.flatnonzero(mask)
+        kept = self.take(index)
+        return kept if self.groups is None else replace(kept, groups=self.groups[index])
+
+    def to_batch(self) -> pa.RecordBatch:
+        """One record batch with the times as columns, for the way between processes and to disk."""
+        times = [pa.array(c) for c in (self.ts, self.exp, self.weight, self.seq)]
+        names = [*self.rows.schema.names, *TIME_FIELDS]
+        return pa.RecordBatch.from_arrays([*self.rows.columns, *times], names=names)
+
+    @staticmethod
+    def from_batch(batch: pa.RecordBatch) -> Changes:
+        width = batch.num_columns - len(TIME_FIELDS)
+        times = [batch.column(width + i).to_numpy() for i in range(len(TIME_FIELDS))]
+        return Changes(batch.select(list(range(width))), *times)
+
+
+def wire_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema of `to_batch` for rows of this schema."""
+    return pa.schema([*schema, *[pa.field(name, pa.int64()) for name in TIME_FIELDS]])
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
+
+
+def take_rows(rows: pa.RecordBatch, index: np.ndarray) -> pa.RecordBatch:
+    if rows.num_columns == 0:
+        return rows
+    return rows.take(pa.array(index))
+
+
+def concat_rows(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """One batch from many of the same column types; the names are the schema's."""
+    if len(schema) == 0:
+        return no_rows(schema)
+    arrays = [
+        pa.concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def forever(count: int) -> np.ndarray:
+    return np.full(count, INFINITY, np.int64)

@@ -1,0 +1,134 @@
+"""The nodes of plans: what every operator says about itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import ClassVar
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+
+Step = tuple[State, Changes]
+
+Spread = tuple[str, ...] | None
+"""How rows lie in buckets: rows equal in these columns are together; () is all in one bucket,
+None is anywhere."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator of a plan, with its inputs as fields.
+
+    Equality, hashing, the plan text and the fingerprint derive from the fields.
+    """
+
+    stateless: ClassVar[bool] = False
+    is_stream: ClassVar[bool] = False
+
+    @cached_property
+    def inputs(self) -> tuple[Node, ...]:
+        return tuple(v for f in fields(self) if isinstance(v := getattr(self, f.name), Node))
+
+    @property
+    def input_schema(self) -> pa.Schema:
+        return self.inputs[0].schema
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the output; those of the first input unless an operator says otherwise."""
+        return self.inputs[0].schema
+
+    @cached_property
+    def key(self) -> tuple[str, ...] | None:
+        """Columns that no two rows present at one instant share; () for at most one row."""
+        return self.inputs[0].key
+
+    @cached_property
+    def monotonic(self) -> bool:
+        """True when a row, once in the output, never leaves it."""
+        return all(node.monotonic for node in self.inputs)
+
+    @property
+    def needs(self) -> Spread:
+        """The spread its input must have; None when any will do."""
+        return None
+
+    def spread(self, given: Spread) -> Spread:
+        """The spread of the output when the input has the given one."""
+        return given
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        """Take the changes at the instants of the span; give the new state and the output's."""
+        raise TypeError(f"{type(self).__name__} is carried out by the host")
+
+    @property
+    def words(self) -> str:
+        """The fields as they stand in the plan text after the operator's name."""
+        return ""
+
+    @cached_property
+    def text(self) -> str:
+        """The plan as text: one operator a line, inputs indented below."""
+        name = type(self).__name__
+        lines = [f"{name} {self.words}".rstrip()]
+        for node in self.inputs:
+            lines.extend("  " + line for line in node.text.splitlines())
+        return "\n".join(lines)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What it computes, as a short name: the same for the same computation, in every run."""
+        own = [f"{f.name}={_stable(getattr(self, f.name))}" for f in fields(self)]
+        described = f"{type(self).__name__}({', '.join(own)}):{_stable(self.schema)}"
+        return hashlib.sha256(described.encode()).hexdigest()[:20]
+
+    @cached_property
+    def hash_value(self) -> int:
+        return int(self.fingerprint, 16)
+
+    def __hash__(self) -> int:
+        return self.hash_value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self.fingerprint == other.fingerprint
+
+
+def _stable(value: object) -> str:
+    if isinstance(value, Node):
+        return value.fingerprint
+    if isinstance(value, tuple):
+        return "(" + ",".join(_stable(v) for v in value) + ")"
+    if isinstance(value, pa.Schema):
+        return ",".join(f"{f.name}:{f.type}" for f in value)
+    return repr(value)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, each once, inputs first."""
+    seen: set[Node] = set()
+
+    def visit(current: Node) -> Iterator[Node]:
+        if current in seen:
+            return
+        seen.add(current)
+        for child in current.inputs:
+            yield from visit(child)
+        yield current
+
+    yield from visit(node)
+
+
+def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The same node over changed inputs."""
+    updates = {
+        f.name: change(v) for f in fields(node) if isinstance(v := getattr(node, f.name), Node)
+    }
+    if all(updates[name] is getattr(node, name) for name in updates):
+        return node
+    return replace(node, **updates)

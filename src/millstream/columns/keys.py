@@ -1,0 +1,222 @@
+"""Row identity on columns: dense group numbers, and stable hashes to buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numba import njit
+
+
+def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number equal rows alike: the number of every row, and the first row of every number.
+
+    NULL equals NULL here, as in GROUP BY. Numbers count up in order of first appearance.
+
+    >>> codes, first = factorize([pa.array([5, 7, 5, None, None])], 5)
+    >>> codes.tolist(), first.tolist()
+    ([0, 1, 0, 2, 2], [0, 1, 3])
+    """
+    words = [word for array in arrays for word in _words(array)]
+    if not words:
+        return np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64)
+    if len(words) == 1:
+        return _factorize_one(words[0])
+    return _factorize_many(np.ascontiguousarray(np.stack(words, axis=1)))
+
+
+def buckets_of(arrays: Sequence[pa.Array], length: int, buckets: int) -> np.ndarray:
+    """The bucket of every row: equal rows get the same one in every batch and every process.
+
+    >>> buckets_of([pa.array(["a", "b", "a"])], 3, 1).tolist()
+    [0, 0, 0]
+    """
+    if buckets == 1 or not arrays:
+        return np.zeros(length, np.int64)
+    hashes = np.zeros(length, np.uint64)
+    for array in arrays:
+        hashes = _mix(hashes, _hashes(array))
+    return (hashes % np.uint64(buckets)).astype(np.int64)
+
+
+def as_words(array: pa.Array) -> np.ndarray:
+    """A fixed-width column as 64-bit integers that are equal exactly when the values are.
+
+    The value under a NULL is not defined.
+    """
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        return pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_floating(kind):
+        values = as_floats(array)
+        values = np.where(np.isnan(values), np.nan, values + 0.0)  # one NaN, one zero
+        return values.view(np.int64)
+    if pa.types.is_integer(kind):
+        return _buffer(array.cast(pa.int64()), np.int64)
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return _buffer(array, np.int64)
+    if pa.types.is_date32(kind):
+        return _buffer(array, np.int32).astype(np.int64)
+    encoded = array.dictionary_encode()
+    return _buffer(encoded.indices, np.int32).astype(np.int64)
+
+
+def as_floats(array: pa.Array) -> np.ndarray:
+    """A float column as float64, without copying where that is possible."""
+    return _buffer(array.cast(pa.float64()), np.float64)
+
+
+def validity(array: pa.Array) -> np.ndarray | None:
+    """True where the column is not NULL; None when it never is."""
+    if array.null_count == 0:
+        return None
+    return pc.is_valid(array).to_numpy(zero_copy_only=False)
+
+
+def _buffer(array: pa.Array, dtype: type) -> np.ndarray:
+    """The values of a primitive column as they lie in memory, NULLs included."""
+    if len(array) == 0:
+        return np.zeros(0, dtype)
+    width = np.dtype(dtype).itemsize
+    raw = np.frombuffer(array.buffers()[1], dtype, offset=array.offset * width, count=len(array))
+    return raw
+
+
+def _words(array: pa.Array) -> list[np.ndarray]:
+    if pa.types.is_null(array.type):
+        return [np.zeros(len(array), np.int64)]
+    words = as_words(array)
+    valid = validity(array)
+    if valid is None:
+        return [words]
+    return [np.where(valid, words, 0), (~valid).astype(np.int64)]
+
+
+def _hashes(array: pa.Array) -> np.ndarray:
+    """A 64-bit hash of every value that does not depend on the batch it is in."""
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), np.uint64)
+    if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
+        encoded = (array if pa.types.is_string(array.type) else array.cast(pa.string())).dictionary_encode()
+        texts = encoded.dictionary
+        offsets = np.frombuffer(texts.buffers()[1], np.int32, offset=texts.offset * 4, count=len(texts) + 1)
+        data = texts.buffers()[2]
+        letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(1, np.uint8)
+        per_text = _hash_texts(offsets, letters) if len(texts) else np.zeros(1, np.uint64)
+        hashes = per_text[np.where(_valid(array), _buffer(encoded.indices, np.int32), 0)]
+    else:
+        hashes = as_words(array).view(np.uint64)
+    return np.where(_valid(array), hashes, np.uint64(0x9E3779B97F4A7C15))
+
+
+def _valid(array: pa.Array) -> np.ndarray:
+    valid = validity(array)
+    return np.ones(len(array), np.bool_) if valid is None else valid
+
+
+@njit(cache=True)
+def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
+    out = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(out)):
+        h = np.uint64(14695981039346656037)
+        for j in range(offsets[i], offsets[i + 1]):
+            h = (h ^ np.uint64(letters[j])) * np.uint64(1099511628211)
+        out[i] = h
+    return out
+
+
+@njit(cache=True)
+def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    out = np.empty(len(left), np.uint64)
+    for i in range(len(left)):
+        out[i] = _scramble(left[i] * np.uint64(31) + right[i])
+    return out
+
+
+@njit(cache=True, inline="always")
+def _scramble(x):  # type: ignore[no-untyped-def]
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True)
+def _factorize_one(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    n = len(words)
+    codes = np.empty(n, np.int64)
+    first = np.empty(1024, np.int64)
+    size = 2048
+    table = np.full(size, -1, np.int64)
+    groups = 0
+    for i in range(n):
+        slot = np.int64(_scramble(np.uint64(words[i])) & np.uint64(size - 1))
+        while table[slot] >= 0 and words[first[table[slot]]] != words[i]:
+            slot = (slot + 1) & (size - 1)
+        if table[slot] >= 0:
+            codes[i] = table[slot]
+            continue
+        if groups == len(first):
+            first = np.concatenate((first, np.empty(groups, np.int64)))
+        first[groups] = i
+        table[slot] = groups
+        codes[i] = groups
+        groups += 1
+        if groups * 2 > size:
+            size *= 4
+            table = np.full(size, -1, np.int64)
+            for g in range(groups):
+                slot = np.int64(_scramble(np.uint64(words[first[g]])) & np.uint64(size - 1))
+                while table[slot] >= 0:
+                    slot = (slot + 1) & (size - 1)
+                table[slot] = g
+    return codes, first[:groups].copy()
+
+
+@njit(cache=True, inline="always")
+def _hash_row(words, i):  # type: ignore[no-untyped-def]
+    h = np.uint64(0)
+    for k in range(words.shape[1]):
+        h = _scramble(h * np.uint64(31) + np.uint64(words[i, k]))
+    return h
+
+
+@njit(cache=True, inline="always")
+def _same_row(words, i, j):  # type: ignore[no-untyped-def]
+    for k in range(words.shape[1]):
+        if words[i, k] != words[j, k]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _factorize_many(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    n = words.shape[0]
+    codes = np.empty(n, np.int64)
+    first = np.empty(1024, np.int64)
+    size = 2048
+    table = np.full(size, -1, np.int64)
+    groups = 0
+    for i in range(n):
+        slot = np.int64(_hash_row(words, i) & np.uint64(size - 1))
+        while table[slot] >= 0 and not _same_row(words, first[table[slot]], i):
+            slot = (slot + 1) & (size - 1)
+        if table[slot] >= 0:
+            codes[i] = table[slot]
+            continue
+        if groups == len(first):
+            first = np.concatenate((first, np.empty(groups, np.int64)))
+        first[groups] = i
+        table[slot] = groups
+        codes[i] = groups
+        groups += 1
+        if groups * 2 > size:
+            size *= 4
+            table = np.full(size, -1, np.int64)
+            for g in range(groups):
+                slot = np.int64(_hash_row(words, first[g]) & np.uint64(size - 1))
+                while table[slot] >= 0:
+                    slot = (slot + 1) & (size - 1)
+                table[slot] = g
+    return codes, first[:groups].copy()

@@ -1,0 +1,88 @@
+"""Values of groups kept in order under insertion and removal: minimum, maximum, quantiles, distinct."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def running_order(
+    order: np.ndarray, stops: np.ndarray, group: np.ndarray, weights: np.ndarray,
+    valid: np.ndarray, slots: np.ndarray, slot_counts: np.ndarray, slot_starts: np.ndarray,
+    fraction: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Follow a multiset per group and find, at the end of every run, the values around a fraction.
+
+    Every value of a group has a slot; slots of a group lie together in value order
+    (`slot_starts`), `slot_counts` says how often each is present and moves on. Gives the slots just
+    below and above position fraction·(n−1), n, and the number of distinct values present.
+    A tree of partial sums over the slots answers in logarithmic time.
+    """
+    tree = _build(slot_counts, slot_starts)
+    groups = len(slot_starts) - 1
+    totals = np.zeros(groups, np.int64)
+    distinct = np.zeros(groups, np.int64)
+    for g in range(groups):
+        for s in range(slot_starts[g], slot_starts[g + 1]):
+            totals[g] += slot_counts[s]
+            distinct[g] += slot_counts[s] > 0
+    below = np.full(len(stops), -1, np.int64)
+    above = np.full(len(stops), -1, np.int64)
+    sizes = np.empty(len(stops), np.int64)
+    kinds = np.empty(len(stops), np.int64)
+    k = 0
+    for r in range(len(stops)):
+        g = group[r]
+        start, size = slot_starts[g], slot_starts[g + 1] - slot_starts[g]
+        while k < stops[r]:
+            e = order[k]
+            k += 1
+            if len(valid) and not valid[e]:
+                continue
+            s, w = slots[e], weights[e]
+            before = slot_counts[s]
+            slot_counts[s] = before + w
+            totals[g] += w
+            distinct[g] += np.int64(before + w > 0) - np.int64(before > 0)
+            i = s - start + 1
+            while i <= size:
+                tree[start + i - 1] += w
+                i += i & -i
+        sizes[r] = totals[g]
+        kinds[r] = distinct[g]
+        if totals[g] > 0:
+            place = fraction * (totals[g] - 1)
+            low = np.int64(np.floor(place))
+            below[r] = start + _find(tree, start, size, low)
+            above[r] = below[r] if place == low else start + _find(tree, start, size, low + 1)
+    return below, above, sizes, kinds
+
+
+@njit(cache=True)
+def _build(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    tree = counts.copy()
+    for g in range(len(starts) - 1):
+        start, size = starts[g], starts[g + 1] - starts[g]
+        for i in range(1, size + 1):
+            up = i + (i & -i)
+            if up <= size:
+                tree[start + up - 1] += tree[start + i - 1]
+    return tree
+
+
+@njit(cache=True)
+def _find(tree: np.ndarray, start: int, size: int, rank: int) -> int:
+    """The slot, counted from the group's first, that holds the value of that rank (from 0)."""
+    step = 1
+    while step * 2 <= size:
+        step *= 2
+    position = 0
+    remaining = rank
+    while step > 0:
+        following = position + step
+        if following <= size and tree[start + following - 1] <= remaining:
+            position = following
+            remaining -= tree[start + following - 1]
+        step //= 2
+    return position

@@ -1,0 +1,89 @@
+"""What a source is: positions, the slices planned from them, and the slabs read from those."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+ERRORS = pa.schema([("seq", pa.int64()), ("reason", pa.string()), ("row", pa.string())])
+ROW_TEXT = 1_000
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What one task reads: a piece of a source, with the arrival number of its first row.
+
+    Law: reading a slice gives the same slab at any time, anywhere; arrival numbers count over the
+    whole stream from 1, whatever the cuts.
+    """
+
+    source: str
+    at: dict[str, Any]
+    seq: int
+    rows: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Slice:
+        """
+        >>> Slice.from_json(Slice("bids", {"row": 0}, 1, 5).to_json()).rows
+        5
+        """
+        return cls(**value)
+
+
+@dataclass(frozen=True)
+class Slab:
+    """What reading a slice gives: good rows in arrival order, and bad rows with their reasons.
+
+    Law: whether a row is good depends on all declared columns, never on which were asked for.
+    """
+
+    rows: pa.RecordBatch
+    seq: np.ndarray
+    errors: pa.RecordBatch
+    heartbeat: int | None = None
+
+
+class Source(Protocol):
+    """Where a stream's rows come from.
+
+    The driver plans, anyone reads: a source is rebuilt from its arguments where it is needed and
+    keeps nothing that a position or a slice does not hold.
+    """
+
+    def start(self) -> dict[str, Any]:
+        """The position before the first row."""
+
+    def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
+        """Slices of at most `rows` rows, the position after them, and whether that is the end."""
+
+    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+        """The rows of a slice, with the asked columns in the asked order."""
+
+    def largest(self, slice: Slice, column: str) -> int | None:
+        """The largest value of a timestamp (µs) or integer column among the good rows."""
+
+
+def error_rows(seq: Sequence[int], reasons: Sequence[str], rows: Sequence[str]) -> pa.RecordBatch:
+    """Bad rows as a batch, each row's text cut short."""
+    texts = [row[:ROW_TEXT] for row in rows]
+    arrays = [pa.array(seq, pa.int64()), pa.array(reasons, pa.string()), pa.array(texts, pa.string())]
+    return pa.record_batch(arrays, schema=ERRORS)
+
+
+def largest_of(array: pa.Array) -> int | None:
+    """The largest non-null value of a timestamp or integer array, as an integer.
+
+    >>> largest_of(pa.array([3, None, 5]))
+    5
+    """
+    numbers = array.cast(pa.int64())
+    values = numbers.drop_null().to_numpy(zero_copy_only=False)
+    return int(values.max()) if len(values) else None

@@ -1,0 +1,111 @@
+"""What a person sees when something is wrong: a place, a message, and what would be right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Place:
+    """A piece of a script: `text[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        return self.text.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int:
+        return self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
+
+    def render(self) -> str:
+        """Show the line with carets under the piece.
+
+        >>> print(Place("SELECT pric FROM bids", 7, 11).render())
+           1 | SELECT pric FROM bids
+             |        ^^^^
+        """
+        first = self.text.rfind("\n", 0, self.start) + 1
+        last = self.text.find("\n", first)
+        line = self.text[first : last if last >= 0 else len(self.text)]
+        line, offset = _excerpt(line, self.start - first)
+        width = max(1, min(self.end - self.start, len(line) - offset))
+        number = f"{self.line:>4}"
+        pointer = "".join("\t" if c == "\t" else " " for c in line[:offset]) + "^" * width
+        return f"{number} | {line}\n     | {pointer}"
+
+
+class MillstreamError(Exception):
+    """Something the user wrote or gave cannot be used; says where, what, and what would be right."""
+
+    def __init__(
+        self,
+        message: str,
+        place: Place | None = None,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.detail = detail
+        self.hint = hint
+
+    def at(self, place: Place | None) -> MillstreamError:
+        """The same error with a place, unless it has one already."""
+        if self.place is None:
+            self.place = place
+        return self
+
+    def render(self) -> str:
+        """The whole message, as the command line prints it."""
+        parts = [self.message]
+        if self.place is not None:
+            parts.append(self.place.render())
+        if self.detail:
+            parts.append(f"detail: {self.detail}")
+        if self.hint:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something the author should know that is not an error: a default, a fresh start, growing state."""
+
+    message: str
+    hint: str | None = None
+
+    def render(self) -> str:
+        return f"{self.message} (hint: {self.hint})" if self.hint else self.message
+
+    def about(self, name: str) -> Notice:
+        return replace(self, message=f"{name}: {self.message}")
+
+
+def closest(word: str, words: list[str] | tuple[str, ...]) -> str | None:
+    """The known word a misspelt one was probably meant to be.
+
+    >>> closest("pric", ["item", "price"])
+    'price'
+    """
+    from difflib import get_close_matches
+
+    lowered = {w.lower(): w for w in words}
+    matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[matches[0]] if matches else None
+
+
+def _excerpt(line: str, offset: int) -> tuple[str, int]:
+    """Cut a very long line to the neighbourhood of the offset."""
+    if len(line) <= 160:
+        return line, offset
+    start = max(0, offset - 60)
+    cut = line[start : start + 150]
+    return ("…" if start else "") + cut, offset - start + (1 if start else 0)

@@ -1,0 +1,116 @@
+"""What is refused before parsing: too long, too deep, unfinished, or not text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+
+from millstream.errors import MillstreamError, Place
+
+LONGEST_SCRIPT = 1_000_000
+DEEPEST_NESTING = 200
+DEEPEST_TREE = 500
+FRAMES = 50_000
+
+_PIECES = re.compile(
+    r"""
+      (?P<skip> \s++ | --[^\r\n]*+ | /\*(?:[^*]++|\*(?!/))*+\*/ )
+    | (?P<quoted> '(?:[^']++|'')*+' | "(?:[^"]++|"")*+" | `(?:[^`]++|``)*+` )
+    | (?P<word> [\w$]++ )
+    | (?P<open> [(\[{] )
+    | (?P<close> [)\]}] )
+    | (?P<prefix> [-+~!] )
+    | (?P<unfinished> /\* | ['"`] )
+    | (?P<end> ; )
+    | (?P<symbol> [&^:,.=><%|/*?@\#\\] )
+    | (?P<other> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_UNFINISHED = {
+    "/*": ("comment", "Close it with */."),
+    "'": ("string", "Close it with '."),
+    '"': ("quoted name", 'Close it with ".'),
+    "`": ("quoted name", "Close it with `."),
+}
+_PREFIX_WORDS = ("NOT",)
+
+
+def check_script(text: str) -> None:
+    """Refuse a script that cannot or should not be parsed.
+
+    One pass over the text, whatever is in it: the parser behind it recurses, this does not.
+    """
+    if len(text) > LONGEST_SCRIPT:
+        raise MillstreamError(
+            f"the script is {len(text):,} characters long; the limit is {LONGEST_SCRIPT:,}",
+            hint="Split it into several scripts, and load rows with SOURCE.",
+        )
+    depth = run = 0
+    for match in _PIECES.finditer(text):
+        kind, piece = match.lastgroup, match.group()
+        word = piece.upper() if kind == "word" else ""
+        if kind == "skip":
+            continue
+        run = run + 1 if kind == "prefix" or word in _PREFIX_WORDS else 0
+        if kind == "open" or word == "CASE":
+            depth += 1
+        elif kind == "close" or word == "END":
+            depth = max(0, depth - 1)
+        elif kind == "end":
+            depth = 0
+        elif kind in ("unfinished", "other"):
+            raise _unreadable(text, match)
+        if depth + run > DEEPEST_NESTING:
+            raise MillstreamError(
+                f"the script is nested more than {DEEPEST_NESTING} deep here",
+                Place(text, match.start(), match.end()),
+                hint="Split the query into several views.",
+            )
+
+
+def check_tree(tree: exp.Expr, place: Place) -> None:
+    """Refuse a tree that is too deep for those who walk it, such as a chain of 1,000 additions."""
+    level, depth = [tree], 0
+    while level:
+        level = [child for node in level for child in node.iter_expressions()]
+        depth += 1
+        if depth > DEEPEST_TREE:
+            raise MillstreamError(
+                f"the query is more than {DEEPEST_TREE} operators deep",
+                place,
+                detail="A chain such as a + a + … is as deep as it is long.",
+                hint="Use IN for a chain of OR, or split the query into several views.",
+            )
+
+
+@contextmanager
+def deep_stack() -> Iterator[None]:
+    """Let Python functions recurse as deep as the deepest tree that was accepted needs."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _unreadable(text: str, match: re.Match[str]) -> MillstreamError:
+    piece, start = match.group(), match.start()
+    if piece in _UNFINISHED:
+        what, hint = _UNFINISHED[piece]
+        return MillstreamError(
+            f"the {what} does not end", Place(text, start, start + len(piece)), hint=hint
+        )
+    if piece in "“”„‟«»‘’‚‛":
+        hint = "Use straight quotes: 'text' for a string, \"name\" for a name."
+    else:
+        hint = "Remove it, or put it between quotes if it belongs to a string or a name."
+    shown = f'"{piece}"' if piece.isprintable() else f"U+{ord(piece):04X}"
+    return MillstreamError(
+        f"the character {shown} has no meaning here", Place(text, start, start + 1), hint=hint
+    )

@@ -1,0 +1,22 @@
+"""The operators, one file each; OPERATORS lists them."""
+
+from millstream.operators.exchange import Exchange
+from millstream.operators.filter import Filter
+from millstream.operators.group_by import GroupBy
+from millstream.operators.lookup_join import LookupJoin, StaticTable
+from millstream.operators.project import Project
+from millstream.operators.range_slide import RangeSlide
+from millstream.operators.rows import Rows
+from millstream.operators.scan import Scan
+from millstream.operators.stamp import Stamp
+from millstream.operators.stored import Stored
+from millstream.operators.tagged import Tagged
+from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
+from millstream.operators.windows import Now, Range, Unbounded
+
+OPERATORS = (
+    Scan, Stamp, Now, Range, Unbounded, RangeSlide, Rows, Filter, Project, LookupJoin, GroupBy,
+    Istream, Dstream, Rstream, Elements, Tagged, Stored, Exchange,
+)
+
+__all__ = [*(operator.__name__ for operator in OPERATORS), "OPERATORS", "StaticTable"]

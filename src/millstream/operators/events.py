@@ -1,0 +1,72 @@
+"""Intervals as events: what enters and what leaves at the instants of a span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import Log
+from millstream.algebra.time import INFINITY, Span
+from millstream.columns.keys import factorize
+from millstream.columns.order import stable_order
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Rows that enter (`starts`, at their ts) and rows that leave (`ends`, at their exp).
+
+    The weights of `ends` are those of the intervals: leaving counts with the opposite sign.
+    """
+
+    starts: Changes
+    ends: Changes
+
+    def merged(self) -> Changes:
+        """All events as one: ts is the instant, weight what it adds."""
+        ends = replace(self.ends, ts=self.ends.exp, weight=-self.ends.weight)
+        return Changes.concat([replace(self.starts, groups=None), ends], self.starts.schema)
+
+    @property
+    def instants(self) -> np.ndarray:
+        """The instants at which something enters or leaves, each once, in order."""
+        return np.unique(np.concatenate([self.starts.ts, self.ends.exp]))
+
+
+def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
+    """Turn intervals into the events of the span; ends that come later are kept in the log.
+
+    State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
+    """
+    ends_now = changes.exp <= span.end
+    ahead = changes.keep(~ends_now & (changes.exp != INFINITY))
+    fallen = [part.keep((part.exp > span.start) & (part.exp <= span.end))
+              for part in due.touching(span.start, span.end)]
+    ends = Changes.concat([*fallen, changes.keep(ends_now)], changes.schema)
+    ends = _cancel(ends.take(stable_order(ends.exp)))
+    ahead = ahead.take(stable_order(ahead.exp))
+    return due.after(span.end).append(ahead, ahead.exp), Events(changes, ends)
+
+
+def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Add up events that are equal in the columns and the instant.
+
+    Gives the number of every event's sum, the sums, and the first event of each.
+    """
+    keys = [events.rows.column(events.rows.schema.get_field_index(c)) for c in columns]
+    codes, first = factorize([*keys, pa.array(events.ts)], len(events))
+    sums = np.bincount(codes, weights=events.weight, minlength=len(first)).astype(np.int64)
+    return codes, sums, first
+
+
+def _cancel(ends: Changes) -> Changes:
+    """Drop ends of rows that left early: the row and its negative end together, and nothing happens."""
+    if not (ends.weight < 0).any():
+        return ends
+    keys = [*ends.rows.columns, pa.array(ends.seq), pa.array(ends.exp)]
+    codes, first = factorize(keys, len(ends))
+    sums = np.bincount(codes, weights=ends.weight, minlength=len(first)).astype(np.int64)
+    kept = np.sort(np.repeat(first, np.maximum(sums, 0)))
+    return replace(ends.take(kept), weight=np.ones(len(kept), np.int64))

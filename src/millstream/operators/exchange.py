@@ -1,0 +1,34 @@
+"""Exchange: rows change buckets, so that those that belong together lie together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.algebra.node import Node, Spread
+
+
+@dataclass(frozen=True)
+class Exchange(Node):
+    """The input's changes, spread by these columns; () is all to one bucket, None is anywhere.
+
+    Hosts carry it out: its input runs on one level, what reads it on the next.
+    """
+
+    by: Spread
+    input: Node
+
+    @property
+    def is_stream(self) -> bool:  # type: ignore[override]
+        return self.input.is_stream
+
+    def spread(self, given: Spread) -> Spread:
+        return self.by
+
+    @property
+    def words(self) -> str:
+        match self.by:
+            case None:
+                return "anywhere"
+            case ():
+                return "to one bucket"
+        return f"by {', '.join(self.by)}"

@@ -1,0 +1,37 @@
+"""Filter: keep the rows for which a condition is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.evaluate import holds
+from millstream.algebra.expressions import Expression
+from millstream.algebra.node import Node, Step
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+
+
+@dataclass(frozen=True)
+class Filter(Node):
+    """Keep the rows for which the condition is true, neither false nor unknown.
+
+    Law: a change passes exactly when its row does; times and weights stay. No state.
+    """
+
+    stateless: ClassVar[bool] = True
+
+    condition: Expression
+    input: Node
+
+    @property
+    def is_stream(self) -> bool:  # type: ignore[override]
+        return self.input.is_stream
+
+    @property
+    def words(self) -> str:
+        return str(self.condition)
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        return state, changes.keep(holds(self.condition, changes.rows, len(changes)))

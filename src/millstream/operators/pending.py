@@ -1,0 +1,20 @@
+"""Rows that wait for their instant: handed in early, given out when the span reaches them."""
+
+from __future__ import annotations
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import Log
+from millstream.algebra.time import Span
+
+
+def release(waiting: Log, changes: Changes, span: Span) -> tuple[Log, Changes]:
+    """Split what waits and what comes into what is due by the end of the span and what waits on.
+
+    Law: every row comes out once, in the first span whose end is at or after its ts.
+    """
+    due = [part.keep((part.ts > span.start) & (part.ts <= span.end))
+           for part in waiting.touching(span.start, span.end)]
+    now = changes.ts <= span.end
+    later = changes.keep(~now)
+    kept = waiting.after(span.end).append(later, later.ts)
+    return kept, Changes.concat([*due, changes.keep(now)], changes.schema)

@@ -1,0 +1,65 @@
+"""Project: compute the columns of the output from those of the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.evaluate import evaluate
+from millstream.algebra.expressions import Column, Expression
+from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    """One output column for every named expression.
+
+    Law: each change keeps its times and weight. No state. Copies of equal rows stay (bags).
+    """
+
+    stateless: ClassVar[bool] = True
+
+    outputs: tuple[tuple[str, Expression], ...]
+    input: Node
+
+    @property
+    def is_stream(self) -> bool:  # type: ignore[override]
+        return self.input.is_stream
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([(name, expression.type) for name, expression in self.outputs])
+
+    @cached_property
+    def renamed(self) -> dict[str, str]:
+        """Input columns that are handed on as they are, with their new names."""
+        return {e.name: name for name, e in reversed(self.outputs) if isinstance(e, Column)}
+
+    @cached_property
+    def key(self) -> tuple[str, ...] | None:
+        return _rename(self.input.key, self.renamed)
+
+    def spread(self, given: Spread) -> Spread:
+        return _rename(given, self.renamed)
+
+    @property
+    def words(self) -> str:
+        return ", ".join(
+            name if str(e) == name else f"{e} as {name}" for name, e in self.outputs
+        )
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        arrays = [evaluate(e, changes.rows, len(changes)) for _, e in self.outputs]
+        return state, changes.with_rows(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
+
+
+def _rename(columns: tuple[str, ...] | None, names: dict[str, str]) -> tuple[str, ...] | None:
+    if columns is None or not all(column in names for column in columns):
+        return None
+    return tuple(names[column] for column in columns)

@@ -1,0 +1,43 @@
+"""RangeSlide: a window by time that moves in steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node, Step
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import INFINITY, Span
+from millstream.columns.order import stable_order
+from millstream.operators.pending import release
+
+
+@dataclass(frozen=True)
+class RangeSlide(Node):
+    """`[Range T Slide L]`: the content of `[Range T]` as it stood at the last multiple of L.
+
+    Law: an element is in from the first multiple of L at or after ts, and out at the first multiple
+    of L after ts + T; one for which these are the same is never in. `length` is None for an
+    unbounded range.
+    State: the elements whose entrance has not come yet.
+    """
+
+    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+
+    length: int | None
+    slide: int
+    input: Node
+
+    @property
+    def words(self) -> str:
+        return f"{'Unbounded' if self.length is None else self.length} Slide {self.slide}"
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        enter = -(-changes.ts // self.slide) * self.slide
+        leave = (changes.exp * 0 + INFINITY) if self.length is None else (
+            (changes.ts + self.length) // self.slide + 1
+        ) * self.slide
+        moved = replace(changes, ts=enter, exp=leave)
+        waiting, entered = release(state.get("waiting", Log()), moved.keep(enter < leave), span)
+        return {"waiting": waiting}, entered.take(stable_order(entered.ts))

@@ -1,0 +1,45 @@
+"""Scan: a stream as it comes from its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import pyarrow as pa
+
+from millstream.algebra.node import Node
+from millstream.algebra.time import Domain
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """The elements of a declared stream, in the columns asked for.
+
+    `declared` is a short name of the whole declaration, so that state is never carried over to a
+    stream that has since been declared differently.
+    """
+
+    is_stream: ClassVar[bool] = True
+    stateless: ClassVar[bool] = True
+
+    stream: str
+    columns: tuple[tuple[str, pa.DataType], ...]
+    domain: Domain
+    declared: str
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema(list(self.columns))
+
+    @property
+    def key(self) -> None:
+        return None
+
+    @property
+    def monotonic(self) -> bool:
+        return True
+
+    @property
+    def words(self) -> str:
+        return f"{self.stream} ({', '.join(name for name, _ in self.columns)})"

@@ -1,0 +1,38 @@
+"""Stamp: the instant and arrival number of stream elements as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node, Step
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+
+STAMPS = ("#instant", "#arrival")
+
+
+@dataclass(frozen=True)
+class Stamp(Node):
+    """Every element with two more columns: its instant and its arrival number.
+
+    Aggregates that go by time (first, last) order by them. No state.
+    """
+
+    is_stream: ClassVar[bool] = True
+    stateless: ClassVar[bool] = True
+
+    input: Node
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([*self.input_schema, *[pa.field(n, pa.int64()) for n in STAMPS]])
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        columns = [*changes.rows.columns, pa.array(changes.ts), pa.array(changes.seq)]
+        rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        return state, changes.with_rows(rows)

@@ -1,0 +1,159 @@
+"""Istream, Dstream, Rstream: from relations back to streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import Span
+from millstream.columns.keys import factorize
+from millstream.columns.order import canonical_order
+from millstream.operators.events import net, unfold
+
+
+@dataclass(frozen=True)
+class Differences(Node):
+    """What Istream and Dstream share: the bag difference between an instant and the one before.
+
+    State: the rows whose expiration lies ahead. Cost: the batch and what falls due.
+    """
+
+    is_stream: ClassVar[bool] = True
+    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    key: ClassVar[None] = None  # type: ignore[assignment]
+    sign: ClassVar[int]
+
+    input: Node
+
+    @property
+    def needs(self) -> Spread:
+        return tuple(self.input_schema.names)
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        due, events = unfold(state.get("due", Log()), changes, span)
+        every = events.merged()
+        every = every.take(np.argsort(every.seq, kind="stable"))
+        codes, sums, _ = net(every, self.schema.names)
+        copies = np.maximum(sums * self.sign, 0)
+        candidates = np.flatnonzero((every.weight * self.sign > 0) & (copies[codes] > 0))
+        index = _first_of_each(codes, candidates, copies, np.abs(every.weight))
+        found = every.take(index)
+        order = canonical_order([found.ts, found.seq], found.rows)
+        found = found.take(order)
+        return {"due": due}, Changes.elements(found.rows, found.ts, found.seq)
+
+
+@dataclass(frozen=True)
+class Istream(Differences):
+    """`Istream(R)`: the rows that are in R(τ) and not in R(τ−1), as a bag."""
+
+    sign: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Dstream(Differences):
+    """`Dstream(R)`: the rows that were in R(τ−1) and are not in R(τ), as a bag."""
+
+    sign: ClassVar[int] = -1
+
+
+@dataclass(frozen=True)
+class Rstream(Node):
+    """`Rstream(R)`: all of R(τ), at every instant at which some row enters or leaves R.
+
+    State: the content of R. Cost: the content at every active instant, which is the output.
+    """
+
+    is_stream: ClassVar[bool] = True
+    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    key: ClassVar[None] = None  # type: ignore[assignment]
+
+    input: Node
+
+    @property
+    def needs(self) -> Spread:
+        return ()
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        due, events = unfold(state.get("due", Log()), changes, span)
+        content: Log = state.get("content", Log())
+        rows = Changes.concat([*content.all(), replace(changes, groups=None)], self.schema)
+        found = settle(_expand(rows, events.instants))
+        found = found.take(canonical_order([found.ts, found.seq], found.rows))
+        rest = compact(rows.keep(rows.exp > span.end))
+        return (
+            {"due": due, "content": Log().append(rest, rest.exp)},
+            Changes.elements(found.rows, found.ts, found.seq),
+        )
+
+
+@dataclass(frozen=True)
+class Elements(Node):
+    """Rstream of a relation whose rows are present at one instant only: the rows as they are.
+
+    Law: equal to Rstream over Now, without looking at the relation as a whole. No state.
+    """
+
+    is_stream: ClassVar[bool] = True
+    stateless: ClassVar[bool] = True
+    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    key: ClassVar[None] = None  # type: ignore[assignment]
+
+    input: Node
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        return state, changes
+
+
+def _first_of_each(
+    codes: np.ndarray, candidates: np.ndarray, copies: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Of the candidates with one code, the first ones, as many as there are copies."""
+    candidates = np.repeat(candidates, weights[candidates])
+    order = np.argsort(codes[candidates], kind="stable")
+    sorted_codes = codes[candidates][order]
+    starts = np.searchsorted(sorted_codes, sorted_codes)
+    rank = np.arange(len(order)) - starts
+    return candidates[order[rank < copies[sorted_codes]]]
+
+
+def _expand(rows: Changes, instants: np.ndarray) -> Changes:
+    """A copy of every row for each of the instants at which it is present."""
+    first = np.searchsorted(instants, rows.ts)
+    last = np.searchsorted(instants, rows.exp)
+    times = np.maximum(last - first, 0)
+    index = np.repeat(np.arange(len(rows)), times)
+    offset = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times)
+    return replace(rows.take(index), ts=instants[np.repeat(first, times) + offset])
+
+
+def settle(rows: Changes) -> Changes:
+    """Let rows of weight −1 cancel equal rows at the same instant; what is left has weight 1."""
+    if (rows.weight == 1).all():
+        return rows
+    rows = rows.take(np.argsort(rows.seq, kind="stable"))
+    codes, sums, _ = net(rows, rows.schema.names)
+    return _copies(rows, codes, sums)
+
+
+def compact(rows: Changes) -> Changes:
+    """The same content in as few rows as possible: rows that left early and their negatives go."""
+    if (rows.weight == 1).all():
+        return rows
+    rows = rows.take(np.argsort(rows.seq, kind="stable"))
+    codes, _ = factorize([*rows.rows.columns, pa.array(rows.exp)], len(rows))
+    sums = np.bincount(codes, weights=rows.weight).astype(np.int64)
+    return _copies(rows, codes, sums)
+
+
+def _copies(rows: Changes, codes: np.ndarray, sums: np.ndarray) -> Changes:
+    candidates = np.flatnonzero((rows.weight > 0) & (sums[codes] > 0))
+    index = _first_of_each(codes, candidates, np.maximum(sums, 0), np.abs(rows.weight))
+    kept = rows.take(np.sort(index))
+    return replace(kept, weight=np.ones(len(kept), np.int64))

@@ -1,0 +1,188 @@
+"""Scalar expressions and aggregates on plain values, with SQL's NULL rules."""
+
+import math
+import re
+from fractions import Fraction
+
+from .spec import (
+    Aggregate,
+    Between,
+    Bin,
+    Case,
+    Coalesce,
+    Col,
+    Expr,
+    Func,
+    InList,
+    IsNull,
+    Like,
+    Lit,
+    Not,
+)
+
+Env = dict[str, object]
+
+COMPARE = {
+    "=": lambda x, y: x == y,
+    "<>": lambda x, y: x != y,
+    "<": lambda x, y: x < y,
+    "<=": lambda x, y: x <= y,
+    ">": lambda x, y: x > y,
+    ">=": lambda x, y: x >= y,
+}
+
+
+def value_of(e: Expr, env: Env) -> object:
+    """The value of an expression for one row; None is NULL and, for conditions, unknown."""
+
+    def of(inner: Expr) -> object:
+        return value_of(inner, env)
+
+    match e:
+        case Col(name, qualifier):
+            return env[f"{qualifier}.{name}" if qualifier else name]
+        case Lit(value):
+            return value
+        case Bin("AND", left, right):
+            return both(of(left), of(right))
+        case Bin("OR", left, right):
+            return either(of(left), of(right))
+        case Bin(op, left, right):
+            return binary(op, of(left), of(right))
+        case Not(operand):
+            return negation(of(operand))
+        case IsNull(operand, negated):
+            return (of(operand) is None) != negated
+        case Between(operand, low, high):
+            x = of(operand)
+            return both(binary(">=", x, of(low)), binary("<=", x, of(high)))
+        case InList(operand, items):
+            found: object = False
+            for item in items:
+                found = either(found, binary("=", of(operand), of(item)))
+            return found
+        case Like(operand, pattern):
+            text = of(operand)
+            return None if text is None else like(text, pattern)
+        case Case(whens, otherwise):
+            for condition, value in whens:
+                if of(condition) is True:
+                    return of(value)
+            return None if otherwise is None else of(otherwise)
+        case Coalesce(operands):
+            return next((v for v in map(of, operands) if v is not None), None)
+        case Func(name, operand):
+            x = of(operand)
+            return None if x is None else FUNCTIONS[name](x)
+    raise TypeError(e)
+
+
+FUNCTIONS = {"upper": str.upper, "lower": str.lower, "length": len, "abs": abs}
+
+
+def both(x: object, y: object) -> object:
+    """Kleene's AND."""
+    if x is False or y is False:
+        return False
+    return None if x is None or y is None else True
+
+
+def either(x: object, y: object) -> object:
+    """Kleene's OR."""
+    if x is True or y is True:
+        return True
+    return None if x is None or y is None else False
+
+
+def negation(x: object) -> object:
+    return None if x is None else not x
+
+
+def binary(op: str, x, y) -> object:
+    """Comparison and arithmetic: NULL in, NULL out; division is exact and by zero NULL."""
+    if x is None or y is None:
+        return None
+    match op:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "/":
+            return None if y == 0 else x / y
+        case "%":
+            return None if y == 0 else remainder(x, y)
+    return COMPARE[op](x, y)
+
+
+def remainder(x, y):
+    """What is left of the division towards zero: it has the sign of the dividend."""
+    if isinstance(x, float) or isinstance(y, float):
+        return math.fmod(x, y)
+    rest = abs(x) % abs(y)
+    return -rest if x < 0 else rest
+
+
+def like(text: str, pattern: str) -> bool:
+    """SQL's LIKE: % is any text, _ any one character."""
+    parts = {"%": ".*", "_": "."}
+    regex = "".join(parts.get(c, re.escape(c)) for c in pattern)
+    return re.fullmatch(regex, text, re.DOTALL) is not None
+
+
+def aggregate_value(aggregate: Aggregate, envs: list[Env]) -> object:
+    """An aggregate over the rows of a group, given in the order of time."""
+    if aggregate.argument is None:
+        return len(envs)
+    everything = [value_of(aggregate.argument, env) for env in envs]
+    values = [value for value in everything if value is not None]
+    match aggregate.function:
+        case "count":
+            return len(values)
+        case "count_distinct":
+            return len(set(values))
+        case "first":
+            return everything[0] if everything else None
+        case "last":
+            return everything[-1] if everything else None
+        case "stddev" | "variance" if len(values) < 2:
+            return None
+    if not values:
+        return None
+    match aggregate.function:
+        case "sum":
+            return total(values)
+        case "avg":
+            return total(values) / len(values)
+        case "min":
+            return min(values)
+        case "max":
+            return max(values)
+        case "variance":
+            return float(variance(values))
+        case "stddev":
+            return math.sqrt(variance(values))
+        case "median":
+            return median(sorted(values))
+    raise TypeError(aggregate)
+
+
+def total(values: list):
+    """The sum: exact for integers, the double nearest to the exact sum otherwise."""
+    return sum(values) if all(isinstance(v, int) for v in values) else math.fsum(values)
+
+
+def variance(values: list) -> Fraction:
+    """The sample variance, in exact arithmetic."""
+    exact = [Fraction(v) for v in values]
+    mean = sum(exact) / len(exact)
+    return sum((v - mean) ** 2 for v in exact) / (len(exact) - 1)
+
+
+def median(ordered: list) -> float:
+    """The middle value, or the mean of the two in the middle."""
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return float(ordered[half])
+    return (ordered[half - 1] + ordered[half]) / 2
