@@ -21,11 +21,12 @@ Spread = tuple[str, ...] | None
 None is anywhere."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
     """An operator of a plan, with its inputs as fields.
 
-    Equality, hashing, the plan text and the fingerprint derive from the fields.
+    Equality, hashing, the plan text and the fingerprint derive from the fields: nodes are equal
+    when they compute the same thing, wherever they stand.
     """
 
     stateless: ClassVar[bool] = False

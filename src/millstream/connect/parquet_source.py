@@ -19,6 +19,7 @@ from millstream.connect.source import Slab, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 512 * 1024
+MOST_WHOLE = 1 << 20  # a row group is not split for the sake of two cores when another one follows
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class ParquetSource:
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         file, group, row, seq = (position[key] for key in ("file", "group", "row", "seq"))
         slices: list[Slice] = []
-        file = file or self.files.first()
+        asked, file = rows, file or self.files.first()
         while file is not None and not self._is_unfinished(file):
             sizes = self._sizes(file)
             while group < len(sizes) and rows > 0:
-                count = min(sizes[group] - row, rows, MOST_ROWS)
+                count = min(sizes[group] - row, rows, MOST_ROWS if asked < 2 * sizes[group] else MOST_WHOLE)
                 if count:
                     at = {"file": file, "group": group, "row": row, "of": sizes[group]}
                     slices.append(Slice(self.name, at, seq, count))

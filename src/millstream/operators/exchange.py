@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from millstream.algebra.node import Node, Spread
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exchange(Node):
     """The input's changes, spread by these columns; () is all to one bucket, None is anywhere.
 

@@ -13,7 +13,7 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filter(Node):
     """Keep the rows for which the condition is true, neither false nor unknown.
 

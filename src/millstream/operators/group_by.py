@@ -25,7 +25,7 @@ PRESENT = AggregateCall("#rows", "count", (), pa.int64())
 """How many rows a group has: without any, it has no row in the answer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupBy(Node):
     """Aggregates over the rows that are equal in the key columns.
 

@@ -30,7 +30,7 @@ class StaticTable:
         return f"{self.name}@{self.digest}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LookupJoin(Node):
     """Each input row with every table row that has equal keys and meets the condition.
 

@@ -16,7 +16,7 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project(Node):
     """One output column for every named expression.
 

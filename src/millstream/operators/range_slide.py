@@ -13,7 +13,7 @@ from millstream.columns.order import stable_order
 from millstream.operators.pending import release
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RangeSlide(Node):
     """`[Range T Slide L]`: the content of `[Range T]` as it stood at the last multiple of L.
 

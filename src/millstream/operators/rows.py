@@ -19,7 +19,7 @@ COMPACT_BELOW = 0.5
 """Chunks are written anew when less than this share of their rows is still in the window."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows(Node):
     """`[Partition By A, … Rows N [Range T]]`, also with `Slide L`.
 

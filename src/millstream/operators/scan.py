@@ -12,7 +12,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scan(Node):
     """The elements of a declared stream, in the columns asked for.
 

@@ -16,7 +16,7 @@ from millstream.algebra.time import Span
 STAMPS = ("#instant", "#arrival")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stamp(Node):
     """Every element with two more columns: its instant and its arrival number.
 

@@ -17,7 +17,7 @@ FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stored(Node):
     """`SELECT COMPLETE`: the content of a relation at the heartbeat, to be read at any time.
 

@@ -21,7 +21,7 @@ OPS = pa.array(["+", "u", "-"])
 ENTER, UPDATE, LEAVE = 0, 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tagged(Node):
     """`SELECT STREAMED`: for every instant and changed row `+`, `u` or `-`.
 

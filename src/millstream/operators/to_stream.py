@@ -17,7 +17,7 @@ from millstream.columns.order import canonical_order
 from millstream.operators.events import net, unfold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Differences(Node):
     """What Istream and Dstream share: the bag difference between an instant and the one before.
 
@@ -49,21 +49,21 @@ class Differences(Node):
         return {"due": due}, Changes.elements(found.rows, found.ts, found.seq)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Istream(Differences):
     """`Istream(R)`: the rows that are in R(τ) and not in R(τ−1), as a bag."""
 
     sign: ClassVar[int] = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dstream(Differences):
     """`Dstream(R)`: the rows that were in R(τ−1) and are not in R(τ), as a bag."""
 
     sign: ClassVar[int] = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rstream(Node):
     """`Rstream(R)`: all of R(τ), at every instant at which some row enters or leaves R.
 
@@ -93,7 +93,7 @@ class Rstream(Node):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Elements(Node):
     """Rstream of a relation whose rows are present at one instant only: the rows as they are.
 

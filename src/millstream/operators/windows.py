@@ -11,7 +11,7 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Now(Node):
     """`[Now]`: an element is in the window at its own instant only. No state."""
 
@@ -24,7 +24,7 @@ class Now(Node):
         return state, changes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Range(Node):
     """`[Range T]`: an element is in the window from ts up to and including ts + T.
 
@@ -45,7 +45,7 @@ class Range(Node):
         return state, replace(changes, exp=changes.ts + (self.length + 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unbounded(Node):
     """`[Range Unbounded]`: an element stays for good. No state: it never has to be found again."""
 

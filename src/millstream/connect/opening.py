@@ -1,0 +1,134 @@
+"""From a SOURCE clause to a source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.connect.csv_source import CsvSource
+from millstream.connect.files import Files, format_of, resolve
+from millstream.connect.generator import open_generator
+from millstream.connect.json_source import JsonSource
+from millstream.connect.parquet_source import ParquetSource
+from millstream.connect.source import Slab, Slice, Source
+from millstream.connect.text_source import MAX_ROW_BYTES
+from millstream.errors import MillstreamError, closest
+
+OPTIONS = {
+    "csv": ("format", "header", "delimiter", "max_row_bytes"),
+    "jsonl": ("format", "max_row_bytes"),
+    "parquet": ("format",),
+    "generator": (),
+}
+
+
+def open_source(
+    url: str, name: str, schema: pa.Schema, options: Mapping[str, str], base: str, follow: bool
+) -> Source:
+    """The source of a stream: files relative to `base`, or a generator.
+
+    Raises `MillstreamError` for what cannot be found or read; of a folder only the first file is
+    looked into, the others when their turn comes.
+    """
+    options = {key.lower(): str(value) for key, value in options.items()}
+    scheme, colon, _ = url.partition(":")
+    if scheme == "generate":
+        _check_options(options, "generator")
+        return open_generator(url, name, schema, follow)
+    if colon and scheme.isalpha() and len(scheme) > 1 and scheme != "file":
+        meant = closest(scheme, ("generate", "file"))
+        raise MillstreamError(
+            f'source "{url}" is of an unknown kind',
+            hint=f"Did you mean {meant}:?" if meant else "Use a file, a folder, a pattern, or generate:auction.",
+        )
+    files = resolve(url, base, follow, options.get("format"))
+    return _open_files(files, url, name, schema, options)
+
+
+@dataclass(frozen=True)
+class WaitingSource:
+    """A followed folder with nothing in it yet: its first file will tell its format."""
+
+    files: Files
+    url: str
+    name: str
+    schema: pa.Schema
+    options: Mapping[str, str]
+
+    def start(self) -> dict[str, Any]:
+        return {}
+
+    def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
+        source = self._source()
+        if source is None:
+            return [], position, False
+        return source.plan(position or source.start(), rows)
+
+    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+        return self._source().read(slice, columns)
+
+    def largest(self, slice: Slice, column: str) -> int | None:
+        return self._source().largest(slice, column)
+
+    def _source(self) -> Source | None:
+        source = _open_files(self.files, self.url, self.name, self.schema, self.options)
+        return None if isinstance(source, WaitingSource) else source
+
+
+def _open_files(
+    files: Files, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
+) -> Source:
+    format = format_of(files, url, options)
+    if format is None:
+        return WaitingSource(files, url, name, schema, options)
+    _check_options(options, format)
+    files = Files(files.path, files.follow, format)
+    if format == "parquet":
+        return ParquetSource(name, schema, files)
+    longest = _bytes(options.get("max_row_bytes", str(MAX_ROW_BYTES)))
+    if format == "jsonl":
+        return JsonSource(name, schema, files, longest)
+    return CsvSource(name, schema, files, longest, _delimiter(options), _header(options))
+
+
+def _check_options(options: Mapping[str, str], kind: str) -> None:
+    for option in options:
+        if option not in OPTIONS[kind]:
+            known = OPTIONS[kind]
+            meant = closest(option, known)
+            these = f"A {kind} source has {', '.join(known)}." if known else "It has none."
+            raise MillstreamError(
+                f'option "{option}" of a {kind} source does not exist',
+                hint=f"Did you mean {meant}?" if meant else these,
+            )
+
+
+def _bytes(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1 << 30:
+        raise MillstreamError(
+            f'option "max_row_bytes" is "{text}", not a number of bytes up to 1,073,741,824',
+            hint=f"Write max_row_bytes = '{MAX_ROW_BYTES}'.",
+        )
+    return int(text)
+
+
+def _delimiter(options: Mapping[str, str]) -> str:
+    text = options.get("delimiter", ",")
+    text = {"\\t": "\t", "tab": "\t"}.get(text, text)
+    if len(text) != 1 or not text.isascii() or text in '"\r\n':
+        raise MillstreamError(
+            f'option "delimiter" is "{text}", not one character', hint="Write delimiter = ';'."
+        )
+    return text
+
+
+def _header(options: Mapping[str, str]) -> bool:
+    text = options.get("header", "true").lower()
+    if text not in ("true", "false"):
+        raise MillstreamError(
+            f'option "header" is "{text}", neither true nor false', hint="Write header = 'false'."
+        )
+    return text == "true"

@@ -1,0 +1,78 @@
+"""The graph of all registered queries: one shared plan, cut into levels between exchanges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from millstream.algebra.node import Node, walk
+from millstream.operators import Exchange, Scan
+from millstream.plan.distribute import spread_of
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The roots of all queries, distributed. Equal parts are one part: they are computed once."""
+
+    roots: tuple[Node, ...]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every distinct node, inputs first."""
+        found: dict[Node, None] = {}
+        for root in self.roots:
+            found.update(dict.fromkeys(walk(root)))
+        return tuple(found)
+
+    @cached_property
+    def level(self) -> dict[Node, int]:
+        """Level 0 runs where the rows are read; each exchange leads one level up."""
+        levels: dict[Node, int] = {}
+        for node in self.nodes:
+            below = max((levels[child] for child in node.inputs), default=0)
+            levels[node] = below + isinstance(node, Exchange)
+        return levels
+
+    @property
+    def depth(self) -> int:
+        return max(self.level.values(), default=0)
+
+    @cached_property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, Exchange))
+
+    @cached_property
+    def home(self) -> dict[Node, bool]:
+        """True for nodes whose rows are all in one bucket, the first."""
+        return {node: spread_of(node) == () for node in self.nodes}
+
+    @cached_property
+    def sources(self) -> dict[Node, frozenset[str]]:
+        """The streams every node rests on."""
+        found: dict[Node, frozenset[str]] = {}
+        for node in self.nodes:
+            own = {node.stream} if isinstance(node, Scan) else set()
+            found[node] = frozenset(own).union(*(found[child] for child in node.inputs))
+        return found
+
+    @cached_property
+    def scans(self) -> dict[str, tuple[Scan, ...]]:
+        """The scans of every stream."""
+        found: dict[str, tuple[Scan, ...]] = {}
+        for node in self.nodes:
+            if isinstance(node, Scan):
+                found[node.stream] = (*found.get(node.stream, ()), node)
+        return found
+
+    @cached_property
+    def companions(self) -> dict[str, frozenset[str]]:
+        """For every stream, the streams it shares queries with, directly or through others.
+
+        They move together: their heartbeat is the smallest of theirs.
+        """
+        groups: list[set[str]] = []
+        for root in self.roots:
+            mine = set(self.sources[root])
+            apart = [g for g in groups if not g & mine]
+            groups = [*apart, mine.union(*(g for g in groups if g & mine))]
+        return {stream: frozenset(group) for group in groups for stream in group}
