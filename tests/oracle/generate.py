@@ -115,7 +115,7 @@ def random_query(rng: Random, source: Source, script: Script, allowed: tuple[str
     query = Query(
         stream=source.name,
         window=None if source.is_relation else random_window(rng, source),
-        alias=rng.choice((None, None, "x", "w1")),
+        alias=rng.choice((None, None, "x", "y")),
         output=rng.choice(OUTPUTS),
         style=tuple(word for word in ("around", "alias_first") if rng.random() < 0.3),
     )
@@ -267,12 +267,14 @@ def random_aggregate(
     column, type_ = rng.choice(columns)
     is_number = type_ in ("int", "bigint", "double")
     fitting = NUMERIC_AGGREGATES if is_number else OTHER_AGGREGATES
-    if allowed is EXACT_AGGREGATES and type_ == "double":
+    sums_inexact = "avg" in allowed
+    if not sums_inexact and type_ == "double":
         fitting = OTHER_AGGREGATES
     function = rng.choice([f for f in fitting if f in allowed])
     if type_ == "boolean":
         function = "count"
-    if is_number and function not in ("sum", "stddev", "variance") and rng.random() < 0.15:
+    takes_any = function in ("count", "min", "max", "first", "last", "median")
+    if is_number and (takes_any or sums_inexact) and rng.random() < 0.15:
         return Aggregate(name, function, number(rng, columns))
     return Aggregate(name, function, Col(column))
 

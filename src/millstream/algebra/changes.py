@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.time import INFINITY
+from millstream.columns.order import is_sorted
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
 
@@ -84,6 +85,13 @@ class Changes:
         index = np.flatnonzero(mask)
         kept = self.take(index)
         return kept if self.groups is None else replace(kept, groups=self.groups[index])
+
+    def in_time_order(self) -> Changes:
+        """Sorted by ts, and by arrival inside one ts; free when it already is."""
+        changes = self if is_sorted(self.seq) else self.take(np.argsort(self.seq, kind="stable"))
+        if is_sorted(changes.ts):
+            return changes
+        return changes.take(np.argsort(changes.ts, kind="stable"))
 
     def to_batch(self) -> pa.RecordBatch:
         """One record batch with the times as columns, for the way between processes and to disk."""

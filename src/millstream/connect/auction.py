@@ -1,4 +1,4 @@
-"""The events of an online auction: every value a pure function of the seed and the event's number."""
+"""The events of an online auction: each value a pure function of seed and event number."""
 
 from __future__ import annotations
 
@@ -71,12 +71,19 @@ class Auction:
 
     def expiry(self, events: np.ndarray) -> np.ndarray:
         """An auction lives about as long as it takes for the next thousand to come."""
-        life = LIVE * ROUND // SHARE["auction"] * 1_000_000 * self.rate.denominator // self.rate.numerator
+        life = (
+            LIVE
+            * ROUND
+            // SHARE["auction"]
+            * 1_000_000
+            * self.rate.denominator
+            // self.rate.numerator
+        )
         parts = self.bits(events, "expires", 10).astype(np.int64) + 512
         return self.timestamps(events) + (life // 1024 * parts).astype("timedelta64[us]")
 
     def recent(self, events: np.ndarray, salt: str, there: np.ndarray) -> np.ndarray:
-        """One of the `there` things that exist by now, numbered from 1: half of the time a hot one."""
+        """One of the `there` things that exist, numbered from 1; half of the time a hot one."""
         hashes = self.hash(events, salt)
         pick = ((hashes >> np.uint64(8)) & np.uint64(0xFFFFFFFF)).astype(np.int64)
         block = (there - 1) // HOT_BLOCK * HOT_BLOCK
@@ -96,7 +103,7 @@ class Auction:
         return self.hash(events, salt) >> np.uint64(64 - count)
 
     def hash(self, events: np.ndarray, salt: str) -> np.ndarray:
-        """SplitMix64 at the place given by the event's number, a stream of its own for each salt."""
+        """SplitMix64 at the place of the event's number, one stream for each salt."""
         begin = _mix(np.uint64(int.from_bytes(salt.encode()[:8].ljust(8), "little")))
         with np.errstate(over="ignore"):
             begin = _mix(begin + np.uint64(self.seed % 2**64))
@@ -131,9 +138,12 @@ _PLACES = [
     ("Cheyenne", "WY"), ("Denver", "CO"), ("Austin", "TX"), ("Reno", "NV"),
     ("Salt Lake City", "UT"), ("Santa Fe", "NM"), ("Helena", "MT"), ("Omaha", "NE"),
 ]  # fmt: skip
-_NAME = _words("name", _pairs("Ada Ben Cleo Dan Eve Finn Gus Hana", "Abel Brandt Cole Diaz Ek Fox Gray Hill"))
+_NAME = _words(
+    "name", _pairs("Ada Ben Cleo Dan Eve Finn Gus Hana", "Abel Brandt Cole Diaz Ek Fox Gray Hill")
+)
 _ITEM = _words(
-    "item", _pairs("red old tiny rare blue oak brass silk", "clock lamp chair vase coin map radio kite")
+    "item",
+    _pairs("red old tiny rare blue oak brass silk", "clock lamp chair vase coin map radio kite"),
 )
 
 _VALUES: dict[tuple[str, str], Callable[[Auction, np.ndarray], object]] = {
@@ -146,7 +156,9 @@ _VALUES: dict[tuple[str, str], Callable[[Auction, np.ndarray], object]] = {
     ("auction", "id"): lambda feed, i: i // ROUND * 3 + i % ROUND,
     ("auction", "item_name"): _ITEM,
     ("auction", "seller"): lambda feed, i: feed.recent(i, "seller", i // ROUND + 1),
-    ("auction", "category"): lambda feed, i: (feed.bits(i, "category", 32) % np.uint64(10) + 1).astype(np.int64),
+    ("auction", "category"): lambda feed, i: (
+        feed.bits(i, "category", 32) % np.uint64(10) + 1
+    ).astype(np.int64),
     ("auction", "start_price"): lambda feed, i: feed.price(i, "start", 10.0),
     ("auction", "expires"): Auction.expiry,
     ("auction", "ts"): Auction.timestamps,

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.connect.spelling import cleaned, reader_of
+
 CELL_TEXT = 100
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A column in its declared type; cells marked `bad` did not convert and are NULL in `values`."""
+    """A column in its declared type; cells marked `bad` did not convert and are NULL."""
 
     values: pa.Array
     bad: np.ndarray | None = None
@@ -31,15 +33,15 @@ def from_text(cells: pa.Array, type: pa.DataType) -> Converted:
     """
     if pa.types.is_string(type):
         return Converted(cells)
-    cast = _reader(type)
+    cast = reader_of(type)
     try:
         return Converted(cast(cells))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _search(_clean(cells, type), cast, type)
+        return _search(cleaned(cells, type), cast, type)
 
 
 def from_values(values: pa.Array, type: pa.DataType) -> Converted:
-    """Typed values as a declared type; raises `ArrowNotImplementedError` for kinds that never fit."""
+    """Typed values as a declared type; `ArrowNotImplementedError` for kinds that never fit."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if values.type == type:
@@ -66,7 +68,9 @@ def fits_always(given: pa.DataType, declared: pa.DataType) -> bool:
         return pa.types.is_integer(given) and given != pa.uint64()
     if pa.types.is_float64(declared):
         return pa.types.is_integer(given) or pa.types.is_floating(given)
-    return pa.types.is_timestamp(declared) and given.id == declared.id and given.unit in ("us", "ns")
+    return (
+        pa.types.is_timestamp(declared) and given.id == declared.id and given.unit in ("us", "ns")
+    )
 
 
 def bisect(size: int, accept: Callable[[int, int], bool], leaf: int = 1) -> list[tuple[int, int]]:
@@ -91,7 +95,9 @@ def bisect(size: int, accept: Callable[[int, int], bool], leaf: int = 1) -> list
 
 
 def is_text(type: pa.DataType) -> bool:
-    return pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
+    return (
+        pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)
+    )
 
 
 def type_name(type: pa.DataType) -> str:
@@ -136,8 +142,6 @@ _HOPEFUL = {
     pa.timestamp("us").id: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}",
     pa.date32().id: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}",
 }
-_ZONE = r":\d\d(\.\d+)?(Z|z|[+-]\d\d(:?\d\d)?)$"
-_CLOCK = r"^(?P<sign>-?)(?P<hours>\d{1,9}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d(\.\d{1,6})?)$"
 
 
 def _search(cells: pa.Array, cast: Callable[[pa.Array], pa.Array], type: pa.DataType) -> Converted:
@@ -164,88 +168,8 @@ def _search(cells: pa.Array, cast: Callable[[pa.Array], pa.Array], type: pa.Data
     return Converted(cast(pc.if_else(pa.array(bad), pa.scalar(None, cells.type), cells)), bad)
 
 
-def _reader(type: pa.DataType) -> Callable[[pa.Array], pa.Array]:
-    """The vectorised reading of a type from text; raises `ArrowInvalid` on any bad cell."""
-    if pa.types.is_timestamp(type):
-        return _read_timestamps
-    if pa.types.is_duration(type):
-        return _read_durations
-    return lambda cells: cells.cast(type)
-
-
-def _read_timestamps(cells: pa.Array) -> pa.Array:
-    """Timestamps with and without zones; those with one become UTC."""
-    plain = pa.timestamp("us")
-    try:
-        return cells.cast(plain)
-    except pa.ArrowInvalid:
-        zoned = pc.match_substring_regex(cells, _ZONE)
-        if not pc.any(zoned).as_py():
-            raise
-        nothing = pa.scalar(None, cells.type)
-        instants = pc.if_else(zoned, cells, nothing).cast(pa.timestamp("us", "UTC"))
-        return pc.if_else(zoned, instants.cast(plain), pc.if_else(zoned, nothing, cells).cast(plain))
-
-
-def _read_durations(cells: pa.Array) -> pa.Array:
-    """Durations as seconds with a fraction, or as `hours:minutes:seconds`."""
-    clock = pc.match_substring_regex(cells, _CLOCK)
-    nothing = pa.scalar(None, pa.string())
-    seconds = pc.if_else(clock, nothing, cells).cast(pa.decimal128(24, 6))
-    micros = _micros(seconds)
-    if pc.any(clock).as_py():
-        parts = pc.extract_regex(pc.if_else(clock, cells, nothing), _CLOCK)
-        whole = pc.add(
-            pc.multiply(parts.field("hours").cast(pa.int64()), 3600),
-            pc.multiply(parts.field("minutes").cast(pa.int64()), 60),
-        )
-        total = pc.add(
-            pc.multiply(whole, 1_000_000), _micros(parts.field("seconds").cast(pa.decimal128(24, 6)))
-        )
-        signed = pc.if_else(pc.equal(parts.field("sign"), "-"), pc.negate(total), total)
-        micros = pc.if_else(clock, signed, micros)
-    return micros.cast(pa.duration("us"))
-
-
-def _micros(seconds: pa.Array) -> pa.Array:
-    return pc.multiply(seconds, pa.scalar(1_000_000).cast(pa.decimal128(7, 0))).cast(pa.int64())
-
-
-def _clean(cells: pa.Array, type: pa.DataType) -> pa.Array:
-    """Cells without outer spaces, in the spelling Arrow reads; a cell of nothing is NULL."""
-    cells = pc.utf8_trim_whitespace(cells)
-    cells = pc.if_else(pc.equal(cells, ""), pa.scalar(None, cells.type), cells)
-    if pa.types.is_integer(type):
-        return pc.replace_substring_regex(cells, r"^\+?(-?[0-9]+)(\.0*)?$", r"\1")
-    if pa.types.is_boolean(type):
-        lowered = pc.utf8_lower(cells)
-        return pc.replace_substring_regex(
-            pc.replace_substring_regex(lowered, "^t$", "true"), "^f$", "false"
-        )
-    if pa.types.is_timestamp(type):
-        cells = pc.replace_substring_regex(cells, r"(:\d\d\.\d{6})\d+", r"\1")
-        return pc.replace_substring_regex(cells, r"(:\d\d(?:\.\d+)?) +(Z|z|[+-]\d)", r"\1\2")
-    if pa.types.is_decimal(type):
-        return _round_text(cells, type)
-    return cells
-
-
-def _round_text(cells: pa.Array, type: pa.DataType) -> pa.Array:
-    """Decimal text rounded to the declared scale (half away from zero), where it has more digits."""
-    if not 0 <= type.scale <= 36:
-        return cells
-    pattern = rf"^[-+]?[0-9]{{0,{37 - type.scale}}}\.[0-9]{{{type.scale + 1},37}}$"
-    long = pc.match_substring_regex(cells, pattern).fill_null(False)
-    if not pc.any(long).as_py():
-        return cells
-    kept = pc.replace_substring_regex(cells, rf"(\.[0-9]{{{type.scale + 1}}})[0-9]+$", r"\1")
-    wide = pc.if_else(long, kept, pa.scalar(None, cells.type)).cast(pa.decimal128(38, type.scale + 1))
-    rounded = pc.round(wide, ndigits=type.scale, round_mode="half_towards_infinity")
-    return pc.if_else(long, rounded.cast(pa.decimal128(38, type.scale)).cast(pa.string()), cells)
-
-
 def _cast_value(part: pa.Array, type: pa.DataType) -> pa.Array:
-    """Typed values cast without loss, save that fractions of a microsecond or a last digit round."""
+    """Typed values cast without loss, save fractions of a microsecond or of the last digit."""
     given = part.type
     if pa.types.is_timestamp(given) and pa.types.is_timestamp(type):
         micros = pc.cast(part, pa.timestamp("us", given.tz), safe=given.unit != "ns")
@@ -254,6 +178,8 @@ def _cast_value(part: pa.Array, type: pa.DataType) -> pa.Array:
         if pc.any(pc.invert(pc.is_finite(part))).as_py():
             raise pa.ArrowInvalid("a decimal is finite")
         return pc.cast(part, type)
+    if pa.types.is_integer(given) and pa.types.is_decimal(type):
+        return pc.cast(pc.cast(part, pa.decimal128(20, 0)), type)
     if pa.types.is_decimal(given) and pa.types.is_decimal(type) and given.scale > type.scale:
         rounded = pc.round(part, ndigits=type.scale, round_mode="half_towards_infinity")
         return pc.cast(rounded, type)

@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.csv
 
 from millstream.connect.casting import from_text, refusal
-from millstream.connect.records import BYTE_ORDER_MARK, Cut, Records, cut_records, read_range
+from millstream.connect.records import (
+    BYTE_ORDER_MARK,
+    STRAY_QUOTE,
+    Cut,
+    Records,
+    cut_records,
+    read_range,
+)
 from millstream.connect.text_source import Part, TextSource, good_part
 from millstream.errors import MillstreamError, closest
 
@@ -46,6 +53,8 @@ class CsvSource(TextSource):
         return super()._next(file, offset, rows, final)
 
     def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
+        if records.stray is not None and records.stray[low:high].any():
+            return None
         cells = self._cells(file)
         wrong: dict[int, str] = {}
 
@@ -53,26 +62,35 @@ class CsvSource(TextSource):
             wrong[low + row.number - 1] = _cell_count(row.expected_columns, row.actual_columns)
             return "skip"
 
+        data = records.bytes(low, high)
         try:
-            table = self._split(records.bytes(low, high), cells, note, file)
+            str(data, "utf-8")
+            table = self._split(data, cells, note, file)
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return None
-        index = np.delete(np.arange(low, high), [i - low for i in wrong]) if wrong else np.arange(low, high)
+        index = (
+            np.delete(np.arange(low, high), [i - low for i in wrong])
+            if wrong
+            else np.arange(low, high)
+        )
         if table.num_rows != len(index):
             return None
         texts = [_whole(table.column(f"{cell}")) for cell in cells]
         done = [from_text(text, type) for text, type in zip(texts, self.schema.types)]
 
         def why(column: int, row: int) -> str:
-            return refusal(self.schema.names[column], texts[column][row].as_py(), self.schema.types[column])
+            return refusal(
+                self.schema.names[column], texts[column][row].as_py(), self.schema.types[column]
+            )
 
         return good_part(index, [c.values for c in done], [c.bad for c in done], why, wrong)
 
     def slow(self, records: Records, low: int, high: int, file: str) -> Part:
         raw = records.raw(low)
+        stray = records.stray is not None and records.stray[low]
         try:
             raw.decode("utf-8")
-            reason = "the row cannot be split into cells"
+            reason = STRAY_QUOTE if stray else "the row cannot be split into cells"
         except UnicodeDecodeError as error:
             reason = f"the row is not UTF-8: byte 0x{raw[error.start]:02x} at {error.start + 1:,}"
         empty = [pa.array([], type) for type in self.schema.types]
@@ -131,12 +149,15 @@ def _header(data: bytes, delimiter: str, file: str) -> tuple[str, ...]:
         text = data.removeprefix(BYTE_ORDER_MARK).decode("utf-8").strip("\r\n")
     except UnicodeDecodeError:
         raise MillstreamError(
-            f'the header of "{os.path.basename(file)}" is not UTF-8', hint="Save the file as UTF-8 text."
+            f'the header of "{os.path.basename(file)}" is not UTF-8',
+            hint="Save the file as UTF-8 text.",
         ) from None
     try:
         return tuple(name.strip() for name in next(csv.reader([text], delimiter=delimiter)))
     except csv.Error as error:
-        raise MillstreamError(f'the header of "{os.path.basename(file)}" cannot be read: {error}') from None
+        raise MillstreamError(
+            f'the header of "{os.path.basename(file)}" cannot be read: {error}'
+        ) from None
 
 
 def _check(declared: list[str], names: tuple[str, ...], file: str, delimiter: str) -> None:

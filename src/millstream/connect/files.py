@@ -86,14 +86,16 @@ def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
             )
     elif os.path.isdir(path):
         if not files.all() and not follow:
-            raise MillstreamError(f'folder "{url}" has no files', hint="Put a file into it, or run with --follow.")
+            raise MillstreamError(
+                f'folder "{url}" has no files', hint="Put a file into it, or run with --follow."
+            )
     elif not os.path.exists(path):
         raise MillstreamError(f'file "{url}" does not exist', hint=_nearby(path))
     return files
 
 
 def format_of(files: Files, url: str, options: Mapping[str, str]) -> str | None:
-    """The format that WITH or the ending of the names gives; None while a followed folder is empty."""
+    """The format by WITH or by the names' ending; None while a followed folder is empty."""
     if "format" in options:
         return _declared_format(options["format"])
     names = [files.path] if glob.has_magic(files.path) or not files.is_many else files.all()

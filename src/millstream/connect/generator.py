@@ -131,7 +131,8 @@ class Generator:
             done = None
         if done is None or done.bad is not None:
             raise MillstreamError(
-                f'column "{field.name}" of the {self.kind} feed cannot be read as {type_name(field.type)}',
+                f'column "{field.name}" of the {self.kind} feed cannot be read as '
+                f"{type_name(field.type)}",
                 hint=f"Declare it as {type_name(values.type)}.",
             )
         return done.values
@@ -155,7 +156,9 @@ def open_generator(url: str, name: str, schema: pa.Schema, follow: bool) -> Gene
                 hint=f"Did you mean {meant}?" if meant else f"It has {', '.join(PARAMETERS)}.",
             )
     events = _number(given, "events", None, int)
-    rate = _number(given, "rate", Fraction(1000), lambda text: Fraction(text).limit_denominator(1_000_000))
+    rate = _number(
+        given, "rate", Fraction(1000), lambda text: Fraction(text).limit_denominator(1_000_000)
+    )
     auction = Auction(_number(given, "seed", 1, int), rate, _start(given))
     return Generator(name, schema, auction, _kind(given, name), events, follow)
 

@@ -41,7 +41,9 @@ def cells_of(line: bytes, schema: pa.Schema) -> list[str | None] | Refused:
     try:
         row = _load(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        return Refused(f"the row is not UTF-8: byte 0x{line[error.start]:02x} at {error.start + 1:,}")
+        return Refused(
+            f"the row is not UTF-8: byte 0x{line[error.start]:02x} at {error.start + 1:,}"
+        )
     except ValueError as error:
         return Refused(f"the row is not JSON: {error}")
     if not isinstance(row, dict):

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.json
 
 from millstream.connect.casting import from_text, from_values, refusal
-from millstream.connect.json_row import DEEPEST, Number, Refused, cells_of, heartbeat_of, is_deep, keys_of
+from millstream.connect.json_row import (
+    DEEPEST,
+    Number,
+    Refused,
+    cells_of,
+    heartbeat_of,
+    is_deep,
+    keys_of,
+)
 from millstream.connect.records import Records
 from millstream.connect.source import ERRORS, Slab
 from millstream.connect.text_source import Part, TextSource, good_part
@@ -52,7 +60,9 @@ class JsonSource(TextSource):
             return None
         data = records.bytes(low, high)
         keys, values = keys_of(records.raw(low), self.schema.names)
-        asked = [_read_as(key, field.type, values.get(key)) for field, key in zip(self.schema, keys)]
+        asked = [
+            _read_as(key, field.type, values.get(key)) for field, key in zip(self.schema, keys)
+        ]
         try:
             str(data, "utf-8")
             table = _read(data, pa.schema(asked))
@@ -69,13 +79,18 @@ class JsonSource(TextSource):
             cell = raw[column][row].as_py()
             return refusal(self.schema.names[column], cell, self.schema.types[column])
 
-        return good_part(np.arange(low, high), [c.values for c in done], [c.bad for c in done], why, {})
+        return good_part(
+            np.arange(low, high), [c.values for c in done], [c.bad for c in done], why, {}
+        )
 
     def slow(self, records: Records, low: int, high: int, file: str) -> Part:
         rows = {i: cells_of(records.raw(i), self.schema) for i in range(low, high)}
         bad = {i: str(row) for i, row in rows.items() if isinstance(row, Refused)}
         good = {i: row for i, row in rows.items() if i not in bad}
-        cells = [pa.array([row[c] for row in good.values()], pa.string()) for c in range(len(self.schema))]
+        cells = [
+            pa.array([row[c] for row in good.values()], pa.string())
+            for c in range(len(self.schema))
+        ]
         done = [from_text(text, type) for text, type in zip(cells, self.schema.types)]
 
         def why(column: int, row: int) -> str:

@@ -42,7 +42,9 @@ def open_source(
         meant = closest(scheme, ("generate", "file"))
         raise MillstreamError(
             f'source "{url}" is of an unknown kind',
-            hint=f"Did you mean {meant}:?" if meant else "Use a file, a folder, a pattern, or generate:auction.",
+            hint=f"Did you mean {meant}:?"
+            if meant
+            else "Use a file, a folder, a pattern, or generate:auction.",
         )
     files = resolve(url, base, follow, options.get("format"))
     return _open_files(files, url, name, schema, options)

@@ -52,7 +52,9 @@ class ParquetSource:
         while file is not None and not self._is_unfinished(file):
             sizes = self._sizes(file)
             while group < len(sizes) and rows > 0:
-                count = min(sizes[group] - row, rows, MOST_ROWS if asked < 2 * sizes[group] else MOST_WHOLE)
+                count = min(
+                    sizes[group] - row, rows, MOST_ROWS if asked < 2 * sizes[group] else MOST_WHOLE
+                )
                 if count:
                     at = {"file": file, "group": group, "row": row, "of": sizes[group]}
                     slices.append(Slice(self.name, at, seq, count))
@@ -97,14 +99,18 @@ class ParquetSource:
     def largest(self, slice: Slice, column: str) -> int | None:
         given, spelt = _columns(slice.at["file"], self.schema)
         safe = all(fits_always(given[f.name], f.type) for f in self.schema)
-        if safe and slice.rows == slice.at["of"] and given[column] == self.schema.field(column).type:
+        if (
+            safe
+            and slice.rows == slice.at["of"]
+            and given[column] == self.schema.field(column).type
+        ):
             found = _statistics(slice, spelt[column], given[column])
             if found is not None:
                 return found
         return largest_of(self.read(slice, [column]).rows.column(0))
 
     def _is_unfinished(self, file: str) -> bool:
-        """Whether a followed file is still being written: Parquet's last bytes are not there yet."""
+        """Whether a followed file is still being written: its last bytes are not there yet."""
         if not self.files.follow or file in self._groups or self.files.after(file) is not None:
             return False
         with open(file, "rb") as handle:
@@ -133,7 +139,7 @@ def _open(file: str) -> pq.ParquetFile:
 
 
 def _columns(file: str, schema: pa.Schema) -> tuple[dict[str, pa.DataType], dict[str, str]]:
-    """The type and the spelling of each declared column in a file; cached while the file is the same."""
+    """The type and the spelling of each declared column in a file."""
     status = os.stat(file)
     return _found_columns(file, status.st_mtime_ns, status.st_size, tuple(schema))
 
@@ -151,7 +157,9 @@ def _found_columns(
             meant = closest(wanted.name, there.names)
             raise MillstreamError(
                 f'column "{wanted.name}" does not exist in file "{os.path.basename(file)}"',
-                hint=f"Did you mean {meant}?" if meant else f"It has {', '.join(there.names)[:500]}.",
+                hint=f"Did you mean {meant}?"
+                if meant
+                else f"It has {', '.join(there.names)[:500]}.",
             )
         given[wanted.name], spelt[wanted.name] = there.field(name).type, name
         _check_kind(wanted, given[wanted.name], file)
@@ -179,7 +187,9 @@ def _part(slice: Slice, columns: tuple[str, ...]) -> pa.Table:
 
 
 @lru_cache(maxsize=3)
-def _kept_group(file: str, changed: int, size: int, group: int, columns: tuple[str, ...]) -> pa.Table:
+def _kept_group(
+    file: str, changed: int, size: int, group: int, columns: tuple[str, ...]
+) -> pa.Table:
     return _open(file).read_row_group(group, list(columns), use_threads=False)
 
 
@@ -198,7 +208,10 @@ def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _reason(
-    bad: list[tuple[str, np.ndarray]], raw: dict[str, pa.Array], types: dict[str, pa.DataType], i: int
+    bad: list[tuple[str, np.ndarray]],
+    raw: dict[str, pa.Array],
+    types: dict[str, pa.DataType],
+    i: int,
 ) -> str:
     name = next(name for name, mask in bad if mask[i])
     return refusal(name, raw[name][i].as_py(), types[name])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -12,16 +11,18 @@ from millstream.errors import MillstreamError
 
 MOST_BYTES = 32 << 20
 _NEWLINE, _RETURN, _QUOTE = ord("\n"), ord("\r"), ord('"')
+STRAY_QUOTE = "a quote is opened and not closed"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Records:
-    """The records of some bytes: `data[starts[i]:ends[i]]`, line end included; blank lines are none."""
+    """The records of some bytes, line ends included; blank lines are none."""
 
     data: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
+    stray: np.ndarray | None = None
     open_quote: bool = False
 
     def __len__(self) -> int:
@@ -38,10 +39,6 @@ class Records:
     def raw(self, i: int) -> bytes:
         return self.bytes(i, i + 1).tobytes().rstrip(b"\r\n")
 
-    @cached_property
-    def widest(self) -> int:
-        return int((self.ends - self.starts).max(initial=0))
-
 
 @dataclass(frozen=True)
 class Cut:
@@ -57,22 +54,27 @@ def find_records(data: np.ndarray, quoting: int | None, final: bool) -> Records:
 
     When `final`, what follows the last line end is a record too.
     """
-    open_quote = False
+    stray, open_quote = None, False
     if quoting is not None and (data == _QUOTE).any():
         from millstream.connect.quotes import line_ends
 
-        ends, open_quote = line_ends(data, quoting)
+        ends, stray, open_quote = line_ends(data, quoting, final)
     else:
         ends = np.flatnonzero(data == _NEWLINE) + 1
-    if final and not open_quote and len(data) > (ends[-1] if len(ends) else 0):
-        ends = np.append(ends, len(data))
-    starts = np.concatenate([np.zeros(1, ends.dtype), ends[:-1]]) if len(ends) else ends
-    first = data[starts] if len(ends) else data[:0]
-    second = data[np.minimum(starts + 1, len(data) - 1)] if len(ends) else data[:0]
-    blank = (first == _NEWLINE) | ((first == _RETURN) & ((second == _NEWLINE) | (ends == starts + 1)))
-    if blank.any():
-        starts, ends = starts[~blank], ends[~blank]
-    return Records(data, starts, ends, open_quote)
+        if final and len(data) > (ends[-1] if len(ends) else 0):
+            ends = np.append(ends, len(data))
+    if not len(ends):
+        return Records(data, ends, ends, open_quote=open_quote)
+    starts = np.concatenate([np.zeros(1, ends.dtype), ends[:-1]])
+    filled = np.flatnonzero(~_are_blank(data, starts, ends))
+    stray = stray[filled] if stray is not None and stray.any() else None
+    return Records(data, starts[filled], ends[filled], stray, open_quote)
+
+
+def _are_blank(data: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    first, second = data[starts], data[np.minimum(starts + 1, len(data) - 1)]
+    lone = (second == _NEWLINE) | (ends == starts + 1)
+    return (first == _NEWLINE) | ((first == _RETURN) & lone)
 
 
 def cut_records(
@@ -81,8 +83,7 @@ def cut_records(
     """The next piece of a file with at most `rows` records; None when no record is complete yet.
 
     A record longer than `longest` bytes is a piece by itself, found in constant memory. A quote
-    that stays open that long, or up to a final end, is taken for a stray one: its record then ends
-    with its line, and the next line is read as usual.
+    that stays open over more than a piece can hold is a stray one: its record is one line.
     """
     size = os.path.getsize(file)
     if size < start:
@@ -122,8 +123,10 @@ def _take(records: Records, start: int, rows: int, longest: int) -> Cut:
     return Cut(start + int(records.ends[taken - 1]), taken)
 
 
-def _refuse(file: str, start: int, seen: np.ndarray, open_quote: bool, closed: bool, longest: int) -> Cut | None:
-    """What to do when no record ends in what was seen: skip blank lines, refuse, or wait for more."""
+def _refuse(
+    file: str, start: int, seen: np.ndarray, open_quote: bool, closed: bool, longest: int
+) -> Cut | None:
+    """No record ends in what was seen: skip blank lines, refuse, or wait for more."""
     blank = _blank_lines(seen)
     if blank:
         return Cut(start + blank, 0)
@@ -133,7 +136,7 @@ def _refuse(file: str, start: int, seen: np.ndarray, open_quote: bool, closed: b
     end = _line_end(file, start if open_quote else start + len(seen), size)
     if end - start > longest:
         return Cut(end, 1, _too_long(end - start, longest))
-    return Cut(end, 1, f"a quote is opened and not closed within {len(seen):,} bytes")
+    return Cut(end, 1, STRAY_QUOTE)
 
 
 def _blank_lines(data: np.ndarray) -> int:

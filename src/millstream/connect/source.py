@@ -74,7 +74,11 @@ class Source(Protocol):
 def error_rows(seq: Sequence[int], reasons: Sequence[str], rows: Sequence[str]) -> pa.RecordBatch:
     """Bad rows as a batch, each row's text cut short."""
     texts = [row[:ROW_TEXT] for row in rows]
-    arrays = [pa.array(seq, pa.int64()), pa.array(reasons, pa.string()), pa.array(texts, pa.string())]
+    arrays = [
+        pa.array(seq, pa.int64()),
+        pa.array(reasons, pa.string()),
+        pa.array(texts, pa.string()),
+    ]
     return pa.record_batch(arrays, schema=ERRORS)
 
 

@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from millstream.connect.casting import bisect
 from millstream.connect.files import Files
-from millstream.connect.records import BYTE_ORDER_MARK, Cut, Records, cut_records, find_records, read_range
+from millstream.connect.records import (
+    BYTE_ORDER_MARK,
+    Cut,
+    Records,
+    cut_records,
+    find_records,
+    read_range,
+)
 from millstream.connect.source import ROW_TEXT, Slab, Slice, error_rows
 
 MAX_ROW_BYTES = 16 << 20
@@ -124,7 +131,9 @@ class TextSource(ABC):
         arrays = [_joined([part.columns[i] for part in parts], self.schema.types[i]) for i in asked]
         index = np.concatenate([np.zeros(0, np.int64)] + [part.index for part in parts])
         order = sorted(bad)
-        errors = error_rows([seq + i for i in order], [bad[i] for i in order], [text(i) for i in order])
+        errors = error_rows(
+            [seq + i for i in order], [bad[i] for i in order], [text(i) for i in order]
+        )
         return Slab(pa.record_batch(arrays, schema=schema), index + seq, errors)
 
 

@@ -43,7 +43,7 @@ class Level:
         state = self.load(exchange.fingerprint)
         waiting, due = release(state.get("waiting", Log()), changes, span)
         self.states[exchange.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
-        self._done[exchange] = due.take(np.lexsort((due.seq, due.ts)))
+        self._done[exchange] = due.in_time_order()
 
     def output(self, node: Node) -> Changes:
         """The changes that the node gives in this batch and bucket."""

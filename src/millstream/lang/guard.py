@@ -50,6 +50,12 @@ def check_script(text: str) -> None:
             f"the script is {len(text):,} characters long; the limit is {LONGEST_SCRIPT:,}",
             hint="Split it into several scripts, and load rows with SOURCE.",
         )
+    if (zero := text.find("\0")) >= 0:
+        raise MillstreamError(
+            "the script holds a zero byte and is not text",
+            Place(text, zero, zero + 1),
+            hint="Save the script as UTF-8 text.",
+        )
     depth = run = 0
     for match in _PIECES.finditer(text):
         kind, piece = match.lastgroup, match.group()

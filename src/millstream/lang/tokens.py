@@ -39,6 +39,7 @@ SOFT = {
         "RECURSIVE SEMI"
     ).split()
 }
+_NOT_PLAIN = {word for keyword in RESERVED for word in keyword.split()}
 
 
 class Tokenizer(SqlTokenizer):
@@ -58,7 +59,7 @@ def is_plain_name(name: str) -> bool:
     >>> is_plain_name("bids"), is_plain_name("hot-items"), is_plain_name("from")
     (True, False, False)
     """
-    return name.isidentifier() and name.upper() not in RESERVED
+    return name.isidentifier() and name.upper() not in _NOT_PLAIN
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,249 @@
+"""FROM: what a query reads, as one input with static tables joined to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millstream.algebra.expressions import TRUE, Call, Column, Expression, conjunction, conjuncts
+from millstream.algebra.node import Node
+from millstream.algebra.node import walk as walk_plan
+from millstream.algebra.time import Domain
+from millstream.bind.expressions import Expressions
+from millstream.bind.scope import Member, Scope
+from millstream.bind.windows import bind_window
+from millstream.catalog import Catalog, Stream, Table, kind_of
+from millstream.errors import MillstreamError, Notice
+from millstream.lang import place_of
+from millstream.operators import Istream, LookupJoin, Scan, Stamp, Unbounded
+
+
+@dataclass
+class Entry:
+    """One entry of FROM: a table, or a plan with its window applied."""
+
+    alias: str
+    node: exp.Expr
+    table: Table | None = None
+    plan: Node | None = None
+    join: exp.Join | None = None
+
+
+@dataclass
+class Sources:
+    """Binds the FROM clause of one query. `subquery` binds a query that stands in FROM."""
+
+    catalog: Catalog
+    text: str
+    subquery: Callable[[exp.Expr], Node]
+    stamped: bool = False
+    notices: list[Notice] = field(default_factory=list)
+
+    def bind(self, select: exp.Select) -> tuple[Node, Scope, list[Expression]]:
+        """The input plan, the names it offers, and conditions from ON that are still to be tested."""
+        clause = select.args.get("from_") or select.args.get("from")
+        if clause is None:
+            raise MillstreamError("a query needs FROM", place_of(select, self.text),
+                                  hint="Name a stream: SELECT … FROM bids.")
+        entries = [self._entry(clause.this, None)]
+        entries += [self._entry(join.this, join) for join in select.args.get("joins") or []]
+        return self._combine(entries, select)
+
+    def _entry(self, node: exp.Expr, join: exp.Join | None) -> Entry:
+        try:
+            return self._bind_entry(node, join)
+        except MillstreamError as error:
+            raise error.at(place_of(node, self.text)) from None
+
+    def _bind_entry(self, node: exp.Expr, join: exp.Join | None) -> Entry:
+        window = node.args.get("stream_window")
+        if isinstance(node, exp.Table):
+            name = node.name
+            found = self.catalog.find(name)
+            alias = node.alias or found.name
+            if isinstance(found, Table):
+                if window is not None:
+                    raise MillstreamError(
+                        f'table "{name}" takes no window: windows are for streams',
+                        place_of(window, self.text), hint="Leave the window out.",
+                    )
+                return Entry(alias, node, table=found, join=join)
+            plan: Node = found.scan() if isinstance(found, Stream) else found.plan
+            described = f'{kind_of(found)} "{found.name}"'
+        else:
+            plan = self.subquery(node.this if isinstance(node, exp.Subquery) else node)
+            alias, described = node.alias or "", "the subquery"
+        return Entry(alias, node, plan=self._windowed(plan, window, described, alias, node), join=join)
+
+    def _windowed(
+        self, plan: Node, window: exp.Expr | None, described: str, alias: str, node: exp.Expr
+    ) -> Node:
+        if window is None and not plan.is_stream:
+            return plan
+        if not plan.is_stream:
+            plan = self._as_stream(plan, described, node)
+        domain = domain_of(plan)
+        scope = Scope((_member(alias, plan),))
+        if self.stamped:
+            plan = Stamp(plan)
+        if window is None:
+            self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
+            return Unbounded(plan)
+        return bind_window(window, plan, scope, domain, alias or "subquery", self.text)
+
+    def _as_stream(self, plan: Node, described: str, node: exp.Expr) -> Node:
+        if plan.monotonic:
+            self.notices.append(Notice(f"{described} under a window only grows: Istream is used"))
+            return Istream(plan)
+        raise MillstreamError(
+            f"{described} is a relation, and a window needs a stream",
+            place_of(node, self.text),
+            detail="Its rows can leave again, so it is not clear which of its changes are meant.",
+            hint="Leave the window out, or put Istream, Dstream or Rstream around the select list "
+            "inside.",
+        )
+
+    def _combine(
+        self, entries: list[Entry], select: exp.Select
+    ) -> tuple[Node, Scope, list[Expression]]:
+        inputs = [e for e in entries if e.plan is not None]
+        if not inputs:
+            raise MillstreamError(
+                f'a query over the table "{entries[0].alias}" alone is not supported yet',
+                place_of(entries[0].node, self.text), hint="Join it with a stream.",
+            )
+        if len(inputs) > 1:
+            raise MillstreamError(
+                f'a join of "{inputs[0].alias}" and "{inputs[1].alias}" is not supported yet',
+                place_of(inputs[1].node, self.text),
+                detail="Of all that stands in FROM, one may be a stream or view; the others are tables.",
+            )
+        plan = inputs[0].plan
+        assert plan is not None
+        members = {id(inputs[0]): _member(inputs[0].alias, plan)}
+        scope = Scope(()).with_member(members[id(inputs[0])])
+        where = select.args.get("where")
+        for entry in entries:
+            if entry.table is None:
+                self._check_kind(entry, entries)
+                continue
+            member = _table_member(entry, scope)
+            members[id(entry)] = member
+            scope = scope.with_member(member)
+            plan = self._lookup(plan, entry, member, scope, where)
+        ordered = Scope(tuple(members[id(e)] for e in entries))
+        later = [
+            self._on(e, ordered) for e in entries
+            if e.table is None and e.join is not None and e.join.args.get("on") is not None
+        ]
+        return plan, ordered, later
+
+    def _check_kind(self, entry: Entry, entries: list[Entry]) -> None:
+        """Tables before the stream must be joined in a way that does not favour them."""
+        join = entry.join
+        if join is not None and (join.side or join.args.get("using")):
+            raise MillstreamError(
+                f"{join.side or 'USING'} JOIN with the stream on the right is not supported yet",
+                place_of(entry.node, self.text), hint="Write the stream first in FROM.",
+            )
+
+    def _on(self, entry: Entry, scope: Scope) -> Expression:
+        assert entry.join is not None
+        return Expressions(scope, self.text).condition(entry.join.args["on"], "ON")
+
+    def _lookup(
+        self, plan: Node, entry: Entry, member: Member, scope: Scope, where: exp.Expr | None
+    ) -> Node:
+        join, table = entry.join, entry.table
+        assert table is not None
+        side = (join.side or "").upper() if join is not None else ""
+        if side in ("RIGHT", "FULL"):
+            raise MillstreamError(f"{side} JOIN with a table is not supported yet",
+                                  place_of(entry.node, self.text), hint="Use LEFT JOIN.")
+        on = self._conditions(join, member, scope)
+        outer = side == "LEFT"
+        if join is None or (not on and not outer):
+            on += self._from_where(where, scope, member)
+        keys, rest = _equal_keys(on, member, plan)
+        return LookupJoin(
+            table.content, tuple(p for _, p, _ in member.columns),
+            tuple(a for a, _ in keys), tuple(b for _, b in keys), conjunction(rest), outer, plan,
+        )
+
+    def _conditions(self, join: exp.Join | None, member: Member, scope: Scope) -> list[Expression]:
+        if join is None:
+            return []
+        if using := join.args.get("using"):
+            before = Scope(tuple(m for m in scope.members if m is not member))
+            pairs = [(before.resolve(u.name), Scope((member,)).resolve(u.name)) for u in using]
+            return [Call("=", pair, TRUE.type) for pair in pairs]
+        condition = join.args.get("on")
+        if condition is None:
+            return []
+        return conjuncts(Expressions(scope, self.text).condition(condition, "ON"))
+
+    def _from_where(
+        self, where: exp.Expr | None, scope: Scope, member: Member
+    ) -> list[Expression]:
+        """Equalities of WHERE that bind a comma-joined table; WHERE tests them again, harmlessly."""
+        if where is None:
+            return []
+        parts = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        found = []
+        for part in parts:
+            try:
+                bound = Expressions(scope, self.text).bind(part)
+            except MillstreamError:
+                continue
+            found += [c for c in conjuncts(bound) if _key_pair(c, member) is not None]
+        return found
+
+
+def domain_of(plan: Node) -> Domain:
+    """The time domain of what a plan rests on."""
+    return next(n.domain for n in walk_plan(plan) if isinstance(n, Scan))
+
+
+def _member(alias: str, plan: Node) -> Member:
+    columns = [(f.name, f.name, f.type) for f in plan.schema if not f.name.startswith("#")]
+    return Member(alias, tuple(columns))
+
+
+def _table_member(entry: Entry, scope: Scope) -> Member:
+    assert entry.table is not None
+    taken = scope.plan_names
+    columns = []
+    for name, kind in entry.table.columns:
+        plan_name = name if name not in taken else f"{entry.alias}.{name}"
+        while plan_name in taken:
+            plan_name += "_"
+        taken = taken | {plan_name}
+        columns.append((name, plan_name, kind))
+    return Member(entry.alias, tuple(columns))
+
+
+def _key_pair(condition: Expression, member: Member) -> tuple[str, str] | None:
+    """(input column, table column) of an equality between the two, of one type."""
+    mine = {plan: column for column, plan, _ in member.columns}
+    match condition:
+        case Call(function="=", arguments=(Column() as a, Column() as b)) if a.type == b.type:
+            if a.name in mine and b.name not in mine:
+                a, b = b, a
+            if b.name in mine and a.name not in mine:
+                return a.name, mine[b.name]
+    return None
+
+
+def _equal_keys(
+    conditions: list[Expression], member: Member, plan: Node
+) -> tuple[list[tuple[str, str]], list[Expression]]:
+    keys, rest = [], []
+    for condition in conditions:
+        pair = _key_pair(condition, member)
+        if pair is not None and pair[0] in plan.schema.names:
+            keys.append(pair)
+        else:
+            rest.append(condition)
+    return keys, rest

@@ -1,0 +1,82 @@
+"""Answers: what every query gives out, in the form in which people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.node import Node
+from millstream.algebra.time import Domain
+from millstream.algebra.types import TIMESTAMP
+from millstream.columns.order import canonical_order
+from millstream.errors import Notice
+from millstream.operators import Stored, Tagged
+
+STREAM, STREAMED, COMPLETE = "stream", "streamed", "complete"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A registered query: its plan, the form of its answer, and what its author was told."""
+
+    name: str
+    plan: Node
+    form: str
+    domain: Domain
+    text: str = ""
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def changes_root(self) -> Node:
+        """The plan of what comes out as it happens."""
+        return self.plan if self.form == STREAM else Tagged(self.plan)
+
+    @property
+    def content_root(self) -> Stored | None:
+        """The plan of what can be read at any time, for a stored result."""
+        return Stored(self.plan) if self.form == COMPLETE else None
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        """The columns of the answer: `ts` and the select list, after `op` if it is tagged."""
+        fields = list(self.changes_root.schema)
+        stamp = pa.field("ts", stamp_type(self.domain))
+        return pa.schema([stamp, *fields] if self.form == STREAM else [fields[0], stamp, *fields[1:]])
+
+
+def stamp_type(domain: Domain) -> pa.DataType:
+    return TIMESTAMP if domain is Domain.TIMESTAMP else pa.int64()
+
+
+def present(query: Query, changes: Changes) -> pa.RecordBatch:
+    """The changes as result rows, in the order in which they leave the system."""
+    order = canonical_order([changes.ts, changes.seq], changes.rows)
+    stamps = pa.array(changes.ts[order]).cast(stamp_type(query.domain))
+    columns = list(take_rows(changes.rows, order).columns)
+    place = 0 if query.form == STREAM else 1
+    columns.insert(place, stamps)
+    return pa.RecordBatch.from_arrays(columns, schema=query.result_schema)
+
+
+def in_order(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """A relation's rows in the order of their values."""
+    return take_rows(rows, canonical_order([], rows)) if rows.num_columns else rows
+
+
+Callback = Callable[[pa.RecordBatch], None]
+
+
+def late_schema(columns: pa.Schema, domain: Domain) -> pa.Schema:
+    return pa.schema([pa.field("ts", stamp_type(domain)), *columns])
+
+
+def late_rows(rows: pa.RecordBatch, ts: np.ndarray, domain: Domain) -> pa.RecordBatch:
+    """Late rows in the form of a stream's result."""
+    stamps = pa.array(ts).cast(stamp_type(domain))
+    return pa.RecordBatch.from_arrays(
+        [stamps, *rows.columns], schema=late_schema(rows.schema, domain)
+    )

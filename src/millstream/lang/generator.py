@@ -1,0 +1,97 @@
+"""Queries back to canonical text."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.generator import Generator as SqlGenerator
+
+from millstream.lang.nodes import StreamWindow, ToStream, TypeName
+
+
+class Generator(SqlGenerator):
+    """Prints a syntax tree so that parsing the text gives an equal tree."""
+
+    TRANSFORMS: ClassVar = {
+        **SqlGenerator.TRANSFORMS,
+        StreamWindow: lambda self, node: self.streamwindow_sql(node),
+        ToStream: lambda self, node: self.tostream_sql(node),
+        TypeName: lambda self, node: node.name,
+    }
+
+    def select_sql(self, expression: exp.Select) -> str:
+        items = self.expressions(expression, flat=True)
+        distinct = "DISTINCT " if expression.args.get("distinct") else ""
+        form = f"{expression.args['form'].upper()} " if expression.args.get("form") else ""
+        if operator := expression.args.get("to_stream"):
+            head = f"SELECT {operator.upper()}({distinct}{items})"
+        else:
+            head = f"SELECT {form}{distinct}{items}"
+        sql = self.query_modifiers(expression, head, self.sql(expression, "from_"))
+        return self.prepend_ctes(expression, sql)
+
+    def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
+        return self._windowed(expression, self.table_parts(expression)) + self._joins(expression)
+
+    def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
+        head = self._windowed(expression, f"({self.sql(expression, 'this')})")
+        return self.prepend_ctes(expression, self.query_modifiers(expression, head))
+
+    def tostream_sql(self, expression: ToStream) -> str:
+        return f"{expression.operator.upper()}({self.sql(expression, 'this')})"
+
+    def anonymous_sql(self, expression: exp.Anonymous) -> str:
+        name = self.sql(expression, "this")
+        return f"{name}({self.expressions(expression, flat=True)})"
+
+    def streamwindow_sql(self, expression: StreamWindow) -> str:
+        words = []
+        if expression.partition_by:
+            words.append(f"PARTITION BY {self.expressions(expression, 'partition_by', flat=True)}")
+        if expression.kind == "now":
+            words.append("NOW")
+        elif expression.kind == "unbounded":
+            words.append(
+                "ROWS UNBOUNDED" if isinstance(expression.slide, int) else "RANGE UNBOUNDED"
+            )
+        if expression.rows is not None:
+            words.append(f"ROWS {expression.rows}")
+        if expression.range is not None:
+            words.append(f"RANGE {expression.range}")
+        if expression.slide is not None:
+            words.append(f"SLIDE {expression.slide}")
+        return f"[{' '.join(words)}]"
+
+    def intdiv_sql(self, expression: exp.IntDiv) -> str:
+        return self.binary(expression, "DIV")
+
+    def windowspec_sql(self, expression: exp.WindowSpec) -> str:
+        if expression.args.get("end"):
+            return super().windowspec_sql(expression)
+        words = (self.sql(expression, key) for key in ("kind", "start", "start_side"))
+        return " ".join(word for word in words if word)
+
+    def identifier_sql(self, expression: exp.Identifier) -> str:
+        if not expression.quoted:
+            return expression.name
+        quote = '"' if expression.meta.get("double_quoted") else "`"
+        return quote + expression.name.replace(quote, quote * 2) + quote
+
+    def literal_sql(self, expression: exp.Literal) -> str:
+        text = expression.this
+        return "'" + text.replace("'", "''") + "'" if expression.is_string else text
+
+    def _windowed(self, expression: exp.Expr, sql: str) -> str:
+        for key, before in (("stream_window", " "), ("alias", " AS ")):
+            if part := self.sql(expression, key):
+                sql += before + part
+        return sql
+
+    def _joins(self, expression: exp.Expr) -> str:
+        return self.expressions(expression, key="joins", sep="", flat=True)
+
+
+def text_of(node: exp.Expr, dialect: Any) -> str:
+    """The canonical text of a query or expression."""
+    return dialect.generate(node, comments=False, normalize_functions=False)

@@ -1,0 +1,61 @@
+"""A script: its statements, in order."""
+
+from __future__ import annotations
+
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from millstream.errors import MillstreamError, Place
+from millstream.lang.commands import Commands
+from millstream.lang.dialect import Millstream
+from millstream.lang.faults import SyntaxFault
+from millstream.lang.guard import check_script, check_tree, deep_stack
+from millstream.lang.statements import Statement
+
+
+def parse_script(text: str) -> tuple[Statement, ...]:
+    """Read a script; every mistake in it is a MillstreamError with its place."""
+    check_script(text.removeprefix("\ufeff"))
+    with deep_stack():
+        return tuple(_parse_statement(tokens, text) for tokens in _split(text))
+
+
+def _split(text: str) -> list[list[Token]]:
+    """The tokens of every statement that is not empty."""
+    readable = " " + text[1:] if text.startswith("\ufeff") else text
+    try:
+        tokens = Millstream().tokenize(readable)
+    except SqlglotError as error:
+        raise MillstreamError("the script cannot be cut into words", Place(text, 0, 1)) from error
+    statements: list[list[Token]] = [[]]
+    for token in tokens:
+        token.comments = []
+        if token.token_type == TokenType.IDENTIFIER and not token.text:
+            raise MillstreamError("a name cannot be empty", Place(text, token.start, token.end + 1))
+        if token.token_type == TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [statement for statement in statements if statement]
+
+
+def _parse_statement(tokens: list[Token], text: str) -> Statement:
+    parser = Commands(dialect=Millstream())
+    try:
+        statement = parser.parse_one(tokens, text)
+    except SyntaxFault as fault:
+        raise fault.error from None
+    except MillstreamError:
+        raise
+    except RecursionError as error:
+        raise MillstreamError(
+            "the statement is nested too deep",
+            parser.place_at(),
+            hint="Split the query into several views.",
+        ) from error
+    except Exception as error:  # whatever else sqlglot stumbles over is the author's syntax
+        raise MillstreamError("the statement cannot be read here", parser.place_at()) from error
+    query = getattr(statement, "query", None)
+    if query is not None:
+        check_tree(query, statement.place)
+    return statement

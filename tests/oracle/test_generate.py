@@ -1,0 +1,147 @@
+"""Random cases have answers, the oracle's own laws hold on them, and files and shrinking work."""
+
+import csv
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from . import evaluate as evaluation
+from .compare import differences, read_result
+from .evaluate import Result, evaluate
+from .files import cell_text
+from .generate import random_case, shrink, write
+from .spec import EPOCH, Query, Script, Window
+
+SEEDS = range(500)
+
+
+def test_random_cases_have_answers():
+    """All evaluate, and most results hold something; every output form occurs."""
+    found: Counter[str] = Counter()
+    filled: Counter[str] = Counter()
+    for seed in SEEDS:
+        case = random_case(seed)
+        assert case == random_case(seed)
+        assert case.to_sql().count(";") >= 2
+        results = evaluate(case)
+        for name, _ in case.named_queries():
+            found[results[name].kind] += 1
+            filled[results[name].kind] += bool(results[name].rows)
+    assert set(found) == {"stream", "tagged", "relation"}
+    assert all(filled[kind] > 0.55 * found[kind] for kind in found)
+
+
+@pytest.mark.parametrize("seed", range(0, 500, 5))
+def test_changes_replayed_give_the_relation(seed):
+    """The tagged stream, applied from the beginning, ends in the relation at the last instant."""
+    case = random_case(seed)
+    for name, result in evaluate(as_complete(case)).items():
+        if result.kind == "relation":
+            changes = evaluate(as_complete(case))[f"{name}.changes"]
+            assert replay(changes) == Counter(result.rows)
+
+
+def as_complete(case: Script) -> Script:
+    return replace(case, queries=tuple(replace(q, output="complete") for q in case.queries))
+
+
+def replay(changes: Result) -> Counter:
+    if changes.key is None:
+        bag: Counter = Counter()
+        for op, _, row in changes.rows:
+            bag[row] += 1 if op == "+" else -1
+        return +bag
+    rows: dict[tuple, tuple] = {}
+    for op, _, row in changes.rows:
+        key = tuple(row[i] for i in changes.key)
+        assert (key in rows) == (op != "+")
+        rows.pop(key, None)
+        if op != "-":
+            rows[key] = row
+    return Counter(rows.values())
+
+
+@pytest.mark.parametrize("seed", range(0, 500, 5))
+def test_istream_over_unbounded_is_rstream_over_now(seed):
+    """CQL 7.2.1, for every select, project and join over a base stream."""
+    case = random_case(seed)
+    names = {stream.name for stream in case.streams}
+    spj = tuple(q for q in case.queries if q.stream in names and not q.is_grouped)
+    one = tuple(replace(q, window=Window("unbounded"), output="istream") for q in spj)
+    other = tuple(replace(q, window=Window("now"), output="rstream") for q in spj)
+    expected = evaluate(Script(case.streams, case.tables, (), one))
+    actual = evaluate(Script(case.streams, case.tables, (), other))
+    for i in range(1, len(spj) + 1):
+        assert expected[f"q{i}"].rows == actual[f"q{i}"].rows
+
+
+@pytest.mark.parametrize("seed", range(0, 500, 5))
+def test_turning_points_are_enough(seed, monkeypatch):
+    """Visiting only the instants at which something can change misses nothing."""
+    case = random_case(seed)
+    expected = {name: result.rows for name, result in evaluate(case).items()}
+    monkeypatch.setattr(evaluation, "DENSE", -1)
+    assert {name: result.rows for name, result in evaluate(case).items()} == expected
+
+
+@pytest.mark.parametrize("seed", range(0, 100, 5))
+def test_results_survive_files(seed, tmp_path):
+    """What is written as the command line writes it reads back as expected."""
+    case = random_case(seed)
+    write(case, tmp_path)
+    for name, result in evaluate(case).items():
+        save(tmp_path, name, result)
+        assert differences(result, read_result(tmp_path, name, result)) is None
+
+
+def save(folder, name: str, result: Result) -> None:
+    front = {"stream": ["ts"], "tagged": ["op", "ts"]}.get(result.kind, [])
+    with open(folder / f"{name}.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(front + [column for column, _ in result.columns])
+        for row in result.rows:
+            *head, cells = row if front else (row,)
+            if head and result.domain == "timestamp":
+                ts = EPOCH + timedelta(microseconds=head[-1])
+                head[-1] = ts.isoformat(timespec="microseconds")
+            writer.writerow([*head, *map(cell_text, cells)])
+
+
+def test_differences_are_told():
+    columns = (("n", "bigint"), ("x", "double"))
+    expected = Result("stream", columns, ((1, (1, 0.5)), (1, (2, None)), (3, (1, 0.3))), "integer")
+    shuffled = [(1, (2, None)), (1, (1, 0.5)), (3, (1, 0.1 + 0.2))]
+    assert differences(expected, shuffled) is None
+    assert "order of time" in differences(expected, [(3, (1, 0.3)), *expected.rows[:2]])
+    assert differences(expected, expected.rows[:2]) == "at 3: missing [(3, (1, 0.3))]"
+    assert "unexpected" in differences(expected, [*expected.rows, (3, (1, 0.3))])
+    assert differences(expected, [*expected.rows[:2], (3, (1, 0.31))]) is not None
+
+
+def test_a_sum_that_drifts_may_be_told_again():
+    """The sum is 0.3 before and after: a running sum may see it move in the last place."""
+    history = ((1, ((0.3,),)), (2, ((0.3,),)))
+    expected = Result("stream", (("x", "double"),), ((1, (0.3,)),), "integer", None, history, True)
+    drifted = [(1, (0.3,)), (2, (0.1 + 0.2,))]
+    assert differences(expected, drifted) is None
+    assert differences(replace(expected, may_drift=False), drifted) is not None
+
+
+def test_shrink_finds_the_heart_of_a_failure():
+    """The smallest case with a result row from a window by rows has one row and one query."""
+
+    def fails(case: Script) -> bool:
+        results = evaluate(case)
+        return any(
+            query.window and query.window.kind == "rows" and results[name].rows
+            for name, query in case.named_queries()
+        )
+
+    case = next(c for c in map(random_case, SEEDS) if fails(c) and len(c.derived) == 2)
+    small = shrink(case, fails)
+    assert fails(small)
+    assert sum(len(stream.rows) for stream in small.streams) == 1
+    assert len(small.named_queries()) == 1
+    assert isinstance(small.named_queries()[0][1], Query)
