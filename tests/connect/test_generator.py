@@ -83,10 +83,10 @@ def test_timestamps_are_evenly_spaced():
 
 
 def test_bounded_end_and_followed_end():
-    source = feed("events=100", "price", name="bid")
-    slices, position, ended = source.plan(source.start(), 1000)
+    source = feed("events=100", "auction", name="bid")
+    slices, _, ended = source.plan(source.start(), 1000)
     assert [s.rows for s in slices] == [92] and ended
-    assert source.largest(slices[0], "price") is not None
+    assert source.largest(slices[0], "auction") == 6
     followed = feed("events=100", "price", name="bid", follow=True)
     assert not followed.plan(followed.start(), 1000)[2]
 
@@ -118,15 +118,18 @@ def test_names_and_types_that_are_declared_otherwise():
     ("url", "column", "type", "message"),
     [
         ("generate:auktion", "price", pa.float64(), 'generator "auktion" does not exist'),
-        ("generate:auction?rat=5", "price", pa.float64(), 'parameter "rat" of generate:auction does not exist'),
+        ("generate:auction?rat=5", "price", pa.float64(),
+         'parameter "rat" of generate:auction does not exist'),
         ("generate:auction?rate=fast", "price", pa.float64(),
          'parameter "rate" of generate:auction is "fast", not a number above 0'),
         ("generate:auction?rate=0", "price", pa.float64(), None),
         ("generate:auction?events=-1", "price", pa.float64(), None),
         ("generate:auction?start=x", "price", pa.float64(), None),
         ("generate:auction?kind=bid5", "price", pa.float64(), None),
-        ("generate:auction", "prize", pa.float64(), 'column "prize" does not exist in the bid feed'),
-        ("generate:auction", "price", pa.int64(), 'column "price" of the bid feed cannot be read as bigint'),
+        ("generate:auction", "prize", pa.float64(),
+         'column "prize" does not exist in the bid feed'),
+        ("generate:auction", "price", pa.int64(),
+         'column "price" of the bid feed cannot be read as bigint'),
         ("generate:auction", "price", pa.timestamp("us"), None),
     ],
 )  # fmt: skip

@@ -35,7 +35,8 @@ def test_keys_in_another_case(opened):
         (pa.int64(), "12.0", 12),
         (pa.int64(), "12.5", 'column "a": "12.5" is not a bigint'),
         (pa.int64(), "true", 'column "a": true is not a bigint'),
-        (pa.int64(), "99999999999999999999", 'column "a": "99999999999999999999" does not fit in a bigint'),
+        (pa.int64(), "99999999999999999999",
+         'column "a": "99999999999999999999" does not fit in a bigint'),
         (pa.float64(), "1", 1.0),
         (pa.float64(), '"1.5"', 1.5),
         (pa.string(), "1.50", "1.50"),
@@ -57,8 +58,9 @@ def test_values(opened, type, value, expected):
 
 
 def test_lines_that_are_not_rows(opened):
-    lines = [b'{"item":1}', b"[1]", b"null", b'{"item":', b'{"item":2}{"item":3}', b'{"who":"\xff"}',
-             b'{"z":' + b"[" * 100_000 + b"]" * 100_000 + b"}", b' {"item":4} ']  # fmt: skip
+    deep = b"[" * 100_000 + b"]" * 100_000
+    lines = [b'{"item":1}', b"[1]", b"null", b'{"item":', b'{"item":2}{"item":3}',
+             b'{"who":"\xff"}', b'{"z":' + deep + b"}", b' {"item":4} ']  # fmt: skip
     source = opened("a.jsonl", b"\n".join(lines), BIDS)
     for rows in (1, 100):
         good, errors, _ = drain(source, rows)

@@ -38,8 +38,10 @@ ROW = {
     "nothing": (pa.list_(pa.int64()), [], "[]"),
 }
 JSON = {
-    "nan": '"NaN"', "inf": '"-Infinity"', "ts": '"2024-01-01T00:00:00.000005"', "day": '"2024-01-01"',
-    "text": '"plain"', "quoted": '"a,\\"b\\"\\n"', "empty": '""', "list": "[1,null]", "words": '["a\\"",""]',
+    "nan": '"NaN"', "inf": '"-Infinity"', "ts": '"2024-01-01T00:00:00.000005"',
+    "day": '"2024-01-01"',
+    "text": '"plain"', "quoted": '"a,\\"b\\"\\n"', "empty": '""', "list": "[1,null]",
+    "words": '["a\\"",""]',
 }  # fmt: skip
 
 

@@ -1,0 +1,152 @@
+"""Errands: what of the sources a batch reads, and the reading itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.time import DAWN, Span
+from millstream.catalog import Stream
+from millstream.connect.source import Slab, Slice, Source
+from millstream.engine.admit import ERRORS, Gate, admit
+from millstream.engine.clock import Clock, Header
+from millstream.engine.level import run_stateless, split
+from millstream.engine.outputs import late_rows, late_schema
+from millstream.operators import Exchange
+from millstream.plan.graph import Graph
+
+NO_SPAN = Span(DAWN, DAWN, None)
+
+
+@dataclass(frozen=True)
+class Errand:
+    """Slices of one source to read one after the other.
+
+    `prior` is the largest timestamp in slices of the same batch that come before; `now` the clock.
+    """
+
+    source: str
+    slices: tuple[Slice, ...]
+    prior: int | None
+    ended: bool
+    now: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"source": self.source, "slices": [s.to_json() for s in self.slices],
+                "prior": self.prior, "ended": self.ended, "now": self.now}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Errand:
+        slices = tuple(Slice.from_json(s) for s in data["slices"])
+        return Errand(data["source"], slices, data["prior"], data["ended"], data["now"])
+
+
+def plan_errands(
+    streams: Mapping[str, Stream], sources: Mapping[str, Source],
+    positions: Mapping[str, dict[str, Any]], rows: int, now: int,
+) -> tuple[list[Errand], dict[str, dict[str, Any]]]:
+    """The errands of the next batch and the positions after it; none when nothing is there.
+
+    A position is {"at": the source's own, "ended": whether it has come to its end}.
+    """
+    errands: list[Errand] = []
+    after: dict[str, dict[str, Any]] = {}
+    for name, source in sources.items():
+        here = positions.get(name) or {"at": source.start(), "ended": False}
+        after[name] = here
+        if here["ended"]:
+            continue
+        slices, at, ended = source.plan(here["at"], rows)
+        after[name] = {"at": at, "ended": ended}
+        errands += _errands_of(streams[name], source, slices, ended, now)
+    return errands, after
+
+
+def _errands_of(
+    stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
+) -> list[Errand]:
+    if len(slices) <= 1 or stream.ahead is not None:
+        return [Errand(stream.name, tuple(slices), None, ended, now)] if slices or ended else []
+    errands, prior = [], None
+    for slice_ in slices:
+        errands.append(Errand(stream.name, (slice_,), prior, ended, now))
+        if stream.order_by is not None and not stream.is_internal:
+            largest = source.largest(slice_, stream.order_by)
+            prior = largest if prior is None or (largest or DAWN) > prior else prior
+    return errands
+
+
+@dataclass(frozen=True, eq=False)
+class Haul:
+    """What an errand brings: changes for buckets, late rows, bad rows, and word of the time."""
+
+    sent: list[tuple[Exchange, int, Changes]]
+    late: pa.RecordBatch
+    errors: pa.RecordBatch
+    headers: list[Header]
+
+
+def run_errand(
+    errand: Errand, stream: Stream, source: Source | None, graph: Graph, clock: Clock, buckets: int
+) -> Haul:
+    """Read the slices of an errand and pack their rows for the buckets of the first level."""
+    known = clock.sources.get(stream.name)
+    largest = known.largest if known else None
+    if errand.prior is not None:
+        largest = errand.prior if largest is None else max(largest, errand.prior)
+    gate = Gate(largest, clock.beats.get(stream.name, DAWN), errand.now)
+    hauls = []
+    for slice_ in errand.slices:
+        assert source is not None
+        slab = source.read(slice_, _columns(stream, graph))
+        haul = pack(stream, slab, gate, graph, buckets, slice_.seq,
+                    lambda s=slice_: source.read(s, stream.schema.names))
+        told = haul.headers[0].largest
+        if told is not None:
+            gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
+        hauls.append(haul)
+    ending = Header(stream.name, ended=errand.ended, now=errand.now)
+    return _together(hauls, stream, ending)
+
+
+def pack(
+    stream: Stream, slab: Slab, gate: Gate, graph: Graph, buckets: int, turn: int, reread: Any
+) -> Haul:
+    """Admit the rows of a slab and run the operators without state that come before an exchange."""
+    admitted = admit(stream, slab.rows, slab.seq, slab.errors, gate, slab.heartbeat)
+    late = no_rows(late_schema(stream.schema, stream.domain))
+    if len(admitted.late):
+        whole = take_rows(reread().rows, admitted.late)
+        late = late_rows(whole, admitted.late_ts, stream.domain)
+    sent = []
+    for exchange in graph.exchanges:
+        if graph.level[exchange] == 1 and stream.name in graph.sources[exchange]:
+            changes = run_stateless(exchange.input, {stream.name: admitted.elements}, NO_SPAN)
+            for bucket, part in split(changes, exchange, buckets, turn).items():
+                sent.append((exchange, bucket, part))
+    return Haul(sent, late, admitted.errors, [admitted.header])
+
+
+def _columns(stream: Stream, graph: Graph) -> list[str]:
+    """The columns somebody reads, and the one that orders."""
+    used = {name for scan in graph.scans.get(stream.name, ()) for name, _ in scan.columns}
+    return [n for n in stream.schema.names if n in used or n == stream.order_by]
+
+
+def _together(hauls: list[Haul], stream: Stream, ending: Header) -> Haul:
+    late = [h.late for h in hauls]
+    errors = [h.errors for h in hauls]
+    layout = late_schema(stream.schema, stream.domain)
+    headers = [h for haul in hauls for h in haul.headers]
+    return Haul(
+        [item for haul in hauls for item in haul.sent],
+        concat_rows(late, layout) if late else no_rows(layout),
+        concat_rows(errors, ERRORS) if errors else no_rows(ERRORS),
+        [*headers, ending],
+    )
+
+

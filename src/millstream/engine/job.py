@@ -1,0 +1,65 @@
+"""A job: the streams and queries that run together, compiled into one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from millstream.algebra.node import Node
+from millstream.algebra.time import Span
+from millstream.catalog import Stream
+from millstream.engine.clock import Clock
+from millstream.engine.outputs import COMPLETE, Query
+from millstream.plan.distribute import distribute
+from millstream.plan.graph import Graph
+from millstream.rules import optimize
+from millstream.settings import Settings
+
+
+@dataclass(frozen=True)
+class Job:
+    """What runs: every stream that has a source, every registered query, and the settings.
+
+    `changes` names the stored results whose changes somebody wants to see as well.
+    """
+
+    streams: Mapping[str, Stream]
+    queries: tuple[Query, ...]
+    settings: Settings
+    changes: frozenset[str] = frozenset()
+
+    @cached_property
+    def telling(self) -> dict[str, Node]:
+        """For every query that tells its changes as they happen, the root that gives them."""
+        return {
+            q.name: self._physical(q.changes_root)
+            for q in self.queries
+            if q.form != COMPLETE or q.name in self.changes
+        }
+
+    @cached_property
+    def keeping(self) -> dict[str, Node]:
+        """For every stored result, the root that keeps it."""
+        return {
+            q.name: self._physical(q.content_root)
+            for q in self.queries
+            if q.content_root is not None
+        }
+
+    @cached_property
+    def graph(self) -> Graph:
+        return Graph((*self.telling.values(), *self.keeping.values()))
+
+    def query(self, name: str) -> Query:
+        return next(q for q in self.queries if q.name == name)
+
+    def advance(self, clock: Clock, headers: list) -> Clock:
+        return clock.advance(headers, self.streams, self.graph.companions)
+
+    def spans(self, before: Clock, after: Clock) -> dict[Node, Span]:
+        """For every node, the instants that the batch adds."""
+        return {node: after.span(before, self.graph.sources[node]) for node in self.graph.nodes}
+
+    def _physical(self, root: Node) -> Node:
+        return distribute(optimize(root) if self.settings.rules == "on" else root)

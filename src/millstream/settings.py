@@ -1,0 +1,57 @@
+"""Settings: names, values, and what they mean. None of them changes an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from millstream.errors import MillstreamError, closest
+
+CHOICES = {
+    "rules": ("on", "off"),
+    "sharing": ("on", "off"),
+    "strategy": ("negative", "direct", "update_pattern"),
+    "search": ("ops", "naive"),
+    "native": ("on", "off"),
+}
+NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`batch_rows` is per batch and source; `buckets` 0 means one for every core.
+
+    `sharing`, `strategy`, `search` and `native` are accepted for scripts that set them: the parts of
+    the system they choose between have one way so far.
+    """
+
+    batch_rows: int = 1_000_000
+    buckets: int = 0
+    rules: str = "on"
+    sharing: str = "on"
+    strategy: str = "update_pattern"
+    search: str = "ops"
+    native: str = "on"
+
+    def with_value(self, name: str, value: str) -> Settings:
+        """The settings with one changed; an error that lists what there is."""
+        key = name.lower()
+        if key in CHOICES:
+            if value.lower() not in CHOICES[key]:
+                raise MillstreamError(
+                    f'setting "{key}" cannot be "{value}"',
+                    hint=f"It is one of {', '.join(CHOICES[key])}.",
+                )
+            return replace(self, **{key: value.lower()})
+        if key in NUMBERS:
+            if not value.isdecimal() or not 1 <= int(value) <= NUMBERS[key]:
+                raise MillstreamError(
+                    f'setting "{key}" cannot be "{value}"',
+                    hint=f"It is a whole number from 1 to {NUMBERS[key]:,}.",
+                )
+            return replace(self, **{key: int(value)})
+        near = closest(name, [*CHOICES, *NUMBERS])
+        known = ", ".join(sorted([*CHOICES, *NUMBERS]))
+        raise MillstreamError(
+            f'setting "{name}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else f"Settings are {known}.",
+        )
