@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -110,7 +111,7 @@ class Auction:
             return _mix(begin + events.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
 
 
-def _mix(z: np.ndarray) -> np.ndarray:
+def _mix(z: Any) -> Any:
     with np.errstate(over="ignore"):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -73,15 +73,20 @@ def fits_always(given: pa.DataType, declared: pa.DataType) -> bool:
     )
 
 
-def bisect(size: int, accept: Callable[[int, int], bool], leaf: int = 1) -> list[tuple[int, int]]:
+def bisect(
+    size: int, accept: Callable[[int, int], bool], leaf: int = 1, step: int | None = None
+) -> list[tuple[int, int]]:
     """The smallest pieces (of at most `leaf`) of 0…size that are not accepted.
+
+    The first try is in pieces of `step`, or in one.
 
     Costs a few tries for every bad piece, and one when there is none.
 
     >>> bisect(8, lambda low, high: not low <= 5 < high)
     [(5, 6)]
     """
-    refused, pieces = [], [(0, size)] if size else []
+    starts = range(0, size, step or max(size, 1))
+    refused, pieces = [], [(low, min(low + starts.step, size)) for low in reversed(starts)]
     while pieces:
         low, high = pieces.pop()
         if accept(low, high):

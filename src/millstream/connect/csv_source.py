@@ -62,7 +62,7 @@ class CsvSource(TextSource):
             wrong[low + row.number - 1] = _cell_count(row.expected_columns, row.actual_columns)
             return "skip"
 
-        data = records.bytes(low, high)
+        data = records.piece(low, high)
         try:
             if _has_lone_return(str(data, "utf-8")) and high - low > 1:
                 return None
@@ -125,7 +125,7 @@ class CsvSource(TextSource):
     def _names(self, file: str) -> tuple[str, ...]:
         """The header of a file, with every declared column in it."""
         if file not in self._headers:
-            head = self._head(file, final=True)
+            head = self._head(file, final=True) or Cut(0, 0)
             names = _header(read_range(file, 0, head.end).tobytes(), self.delimiter, file)
             _check(self.schema.names, names, file, self.delimiter)
             self._headers[file] = names

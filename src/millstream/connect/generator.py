@@ -85,7 +85,7 @@ class Generator:
         """How many rows there are, as yet."""
         events = self.events
         if events is None:
-            events = max(0, int((self.clock() - began) * self.feed.rate))
+            events = max(0, int((self.clock() - (began or 0.0)) * self.feed.rate))
         return events if self.kind == ALL else count_of(self.kind, events)
 
     def _batch(self, low: int, high: int, columns: Sequence[str]) -> pa.RecordBatch:

@@ -46,8 +46,8 @@ class JsonSource(TextSource):
         data = records.data.tobytes()
         if b'"$heartbeat"' not in data:
             return super().parse(records, file, seq, columns)
-        beats = {i: heartbeat_of(records.raw(i)) for i in _naming_heartbeat(records, data)}
-        beats = {i: beat for i, beat in beats.items() if beat is not None}
+        named = {i: heartbeat_of(records.raw(i)) for i in _naming_heartbeat(records, data)}
+        beats = {i: beat for i, beat in named.items() if beat is not None}
         kept = np.setdiff1d(np.arange(len(records)), np.fromiter(beats, np.int64, len(beats)))
         slab = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
         places = pa.array(kept[slab.errors["seq"].to_numpy()] + seq)
@@ -58,7 +58,7 @@ class JsonSource(TextSource):
     def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
         if not _all_braced(records, low, high) or _any_deep(records, low, high):
             return None
-        data = records.bytes(low, high)
+        data = records.piece(low, high)
         keys, values = keys_of(records.raw(low), self.schema.names)
         asked = [
             _read_as(key, field.type, values.get(key)) for field, key in zip(self.schema, keys)
@@ -137,7 +137,7 @@ def _all_braced(records: Records, low: int, high: int) -> bool:
 def _any_deep(records: Records, low: int, high: int) -> bool:
     """Whether some record is nested too deeply; only those with many brackets are looked at."""
     start = records.starts[low]
-    brackets = (np.frombuffer(records.bytes(low, high), np.uint8) | 0x20) == ord("{")
+    brackets = (np.frombuffer(records.piece(low, high), np.uint8) | 0x20) == ord("{")
     if brackets.sum() <= DEEPEST:
         return False
     counts = np.add.reduceat(brackets, records.starts[low:high] - start, dtype=np.int64)
@@ -157,7 +157,7 @@ def _other_case(records: Records, low: int, column: pa.Array, key: str) -> bool:
     missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + low
     name = re.escape(key.encode())
     pattern = re.compile(rb'"' + name + rb'"\s*:\s*[^n\s]', re.IGNORECASE)
-    return pattern.search(_bytes_of(records, missing)) is not None
+    return pattern.search(_bytes_of(records, missing).data) is not None
 
 
 def _bytes_of(records: Records, chosen: np.ndarray) -> np.ndarray:

@@ -64,20 +64,19 @@ class WaitingSource:
         return {}
 
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
-        source = self._source()
-        if source is None:
+        source = self._opened()
+        if isinstance(source, WaitingSource):
             return [], position, False
         return source.plan(position or source.start(), rows)
 
     def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
-        return self._source().read(slice, columns)
+        return self._opened().read(slice, columns)
 
     def largest(self, slice: Slice, column: str) -> int | None:
-        return self._source().largest(slice, column)
+        return self._opened().largest(slice, column)
 
-    def _source(self) -> Source | None:
-        source = _open_files(self.files, self.url, self.name, self.schema, self.options)
-        return None if isinstance(source, WaitingSource) else source
+    def _opened(self) -> Source:
+        return _open_files(self.files, self.url, self.name, self.schema, self.options)
 
 
 def _open_files(

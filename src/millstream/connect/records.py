@@ -28,16 +28,16 @@ class Records:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def bytes(self, low: int, high: int) -> memoryview:
+    def piece(self, low: int, high: int) -> memoryview:
         """Records low…high as they stand, with the blank lines between them."""
-        return memoryview(self.data)[self.starts[low] : self.ends[high - 1]]
+        return self.data.data[self.starts[low] : self.ends[high - 1]]
 
     def text(self, i: int, most: int | None = None) -> str:
         """One record without its line end; bytes that are not UTF-8 are shown as �."""
         return self.raw(i)[:most].decode("utf-8", "replace")
 
     def raw(self, i: int) -> bytes:
-        return self.bytes(i, i + 1).tobytes().rstrip(b"\r\n")
+        return self.piece(i, i + 1).tobytes().rstrip(b"\r\n")
 
 
 @dataclass(frozen=True)

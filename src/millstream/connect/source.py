@@ -24,7 +24,7 @@ class Slice:
     source: str
     at: dict[str, Any]
     seq: int
-    rows: int | None = None
+    rows: int
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,7 +71,9 @@ class Source(Protocol):
         """The largest value of a timestamp (µs) or integer column among the good rows."""
 
 
-def error_rows(seq: Sequence[int], reasons: Sequence[str], rows: Sequence[str]) -> pa.RecordBatch:
+def error_rows(
+    seq: Sequence[int] | np.ndarray, reasons: Sequence[str], rows: Sequence[str]
+) -> pa.RecordBatch:
     """Bad rows as a batch, each row's text cut short."""
     texts = [row[:ROW_TEXT] for row in rows]
     arrays = [

@@ -23,6 +23,7 @@ from millstream.connect.records import (
 from millstream.connect.source import ROW_TEXT, Slab, Slice, error_rows
 
 MAX_ROW_BYTES = 16 << 20
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class TextSource(ABC):
                 parts[low] = part
             return part is not None
 
-        for low, high in bisect(len(records), accept, self.leaf):
+        for low, high in bisect(len(records), accept, self.leaf, PIECE):
             parts[low] = self.slow(records, low, high, file)
         ordered = [parts[low] for low in sorted(parts)]
         bad = {i: reason for part in ordered for i, reason in part.bad.items()}

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.connect.parquet_sink import ParquetSink
 from millstream.connect.text_sink import TextSink
+from millstream.engine.spool import Spool
 
 
 class Receiver(Protocol):
@@ -51,47 +52,34 @@ class Callbacks:
 class Folder:
     """Writes every result to `DIR/<name>.<format>`.
 
-    Text files grow as the results come; after a restart they are cut back to where the last finished
-    batch left them. Parquet files are written when the run closes.
+    Text files grow as the results come; Parquet files are written when the run closes, from a spool
+    beside them. After a restart both are cut back to where the last finished batch left them.
     """
 
     def __init__(
         self, folder: str | Path, format: str, schemas: Mapping[str, pa.Schema],
-        file_names: Mapping[str, str], sizes: Mapping[str, int] | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         self.folder = Path(folder)
         self.format = format
         self.schemas = dict(schemas)
-        self.file_names = dict(file_names)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._kept: dict[str, list[pa.RecordBatch]] = {}
-        self._sinks: dict[str, TextSink] = {}
-        if format != "parquet":
-            for name, schema in self.schemas.items():
-                self._open(name, schema, (sizes or {}).get(name))
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{self.file_names.get(name, name)}.{self.format}"
-
-    def _open(self, name: str, schema: pa.Schema, size: int | None) -> None:
-        self._sinks[name] = TextSink(self._path(name), schema, self.format, size)
+        self._sinks = {
+            name: self._open(name, schema, (sizes or {}).get(name))
+            for name, schema in self.schemas.items()
+        }
 
     def rows(self, name: str, batch: pa.RecordBatch) -> None:
-        if name not in self.schemas or batch.num_rows == 0:
-            return
-        if self.format == "parquet":
-            self._kept.setdefault(name, []).append(batch)
-        else:
+        if name in self._sinks and batch.num_rows:
             self._sinks[name].append(batch)
 
     def whole(self, name: str, content: pa.RecordBatch) -> None:
-        path = self._path(f"{name}")
+        path = str(self._path(name))
         if self.format == "parquet":
-            ParquetSink().write(path, content.schema, [content])
+            ParquetSink.write(path, content.schema, [content])
             return
-        sink = TextSink(path, content.schema, self.format, None)
-        sink.append(content)
-        sink.close()
+        with TextSink(path, content.schema, self.format) as sink:
+            sink.append(content)
 
     def sizes(self) -> dict[str, int]:
         for sink in self._sinks.values():
@@ -99,8 +87,21 @@ class Folder:
         return {name: sink.size for name, sink in self._sinks.items()}
 
     def close(self) -> None:
-        for sink in self._sinks.values():
+        for name, sink in self._sinks.items():
+            if isinstance(sink, Spool):
+                ParquetSink.write(str(self._path(name)), self.schemas[name], sink.batches())
             sink.close()
+
+    def discard_spools(self) -> None:
+        """Remove what is no longer needed after the last batch of a run without checkpoint."""
+        for sink in self._sinks.values():
+            if isinstance(sink, Spool):
+                sink.path.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.{self.format}"
+
+    def _open(self, name: str, schema: pa.Schema, size: int | None) -> TextSink | Spool:
         if self.format == "parquet":
-            for name, schema in self.schemas.items():
-                ParquetSink().write(self._path(name), schema, self._kept.get(name, []))
+            return Spool(self.folder / f".{name}.spool", size)
+        return TextSink(str(self._path(name)), schema, self.format, size)

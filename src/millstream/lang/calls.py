@@ -12,10 +12,23 @@ from millstream.lang.names import Names
 from millstream.lang.nodes import STREAM_OPERATORS
 
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
-_PARTS = (
-    "YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND EPOCH "
-    "DOW DAYOFWEEK DOY DAYOFYEAR"
-).split()
+_PARTS = [
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "WEEK",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MILLISECOND",
+    "MICROSECOND",
+    "EPOCH",
+    "DOW",
+    "DAYOFWEEK",
+    "DOY",
+    "DAYOFYEAR",
+]
 
 
 def _closed(parse: Callable[[Any], exp.Expr]) -> Callable[[Any], exp.Expr]:
@@ -128,8 +141,10 @@ class Calls(Names):
 
     def _parse_trim(self) -> Any:
         side = self._prev.text.upper() if self._match_texts(_TRIMS) else "BOTH"
-        items = [] if self._match(TokenType.FROM, advance=False) else self._parse_csv(
-            self._parse_bitwise
+        items = (
+            []
+            if self._match(TokenType.FROM, advance=False)
+            else self._parse_csv(self._parse_bitwise)
         )
         if self._match(TokenType.FROM):
             items.insert(0, self._parse_bitwise() or self.expect("an expression"))

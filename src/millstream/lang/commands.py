@@ -33,10 +33,32 @@ NOT_YET = {
     "TABLE": "Write CREATE TABLE, or SELECT * FROM the table.",
     "VIEW": "Write CREATE VIEW.",
 }
-NEVER = (
-    "ALTER ANALYZE BEGIN CACHE CALL COMMIT COPY EXECUTE EXPORT GRANT IMPORT LOAD LOCK OPTIMIZE "
-    "PRAGMA PREPARE RENAME REPLACE REVOKE ROLLBACK START TRUNCATE USE VACUUM"
-).split()
+NEVER = [
+    "ALTER",
+    "ANALYZE",
+    "BEGIN",
+    "CACHE",
+    "CALL",
+    "COMMIT",
+    "COPY",
+    "EXECUTE",
+    "EXPORT",
+    "GRANT",
+    "IMPORT",
+    "LOAD",
+    "LOCK",
+    "OPTIMIZE",
+    "PRAGMA",
+    "PREPARE",
+    "RENAME",
+    "REPLACE",
+    "REVOKE",
+    "ROLLBACK",
+    "START",
+    "TRUNCATE",
+    "USE",
+    "VACUUM",
+]
 
 
 class Commands(Definitions):
@@ -118,9 +140,7 @@ class Commands(Definitions):
         if not self._match(TokenType.EQ) and not self._match_texts({"TO"}):
             self.expect('"="', hint=f"Write SET {name} = value.")
         value = self.read_value()
-        return Set(
-            name=name, value=value, name_place=self.place_at(token), place=self.since(first)
-        )
+        return Set(name=name, value=value, name_place=self.place_at(token), place=self.since(first))
 
     def _read_word(self, words: tuple[str, ...], after: str) -> str:
         """Take one of a few words, in lower case."""

@@ -11,15 +11,38 @@ from sqlglot.tokens import Token, TokenType
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang.interval import unit_named
 
-CLAUSES = (
-    "FROM WHERE HAVING LIMIT OFFSET UNION INTERSECT EXCEPT JOIN LEFT RIGHT FULL INNER CROSS "
-    "USING LIKE BETWEEN SELECT"
-).split()
+CLAUSES = [
+    "FROM",
+    "WHERE",
+    "HAVING",
+    "LIMIT",
+    "OFFSET",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "JOIN",
+    "LEFT",
+    "RIGHT",
+    "FULL",
+    "INNER",
+    "CROSS",
+    "USING",
+    "LIKE",
+    "BETWEEN",
+    "SELECT",
+]
 CLAUSE_PAIRS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"}
 STATEMENTS = ("SELECT", "CREATE", "STREAM", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "WITH")
-CLAUSES_NOT_YET = (
-    "LATERAL MATCH_RECOGNIZE PIVOT QUALIFY TABLESAMPLE UNPIVOT VALUES WINDOW"
-).split()
+CLAUSES_NOT_YET = [
+    "LATERAL",
+    "MATCH_RECOGNIZE",
+    "PIVOT",
+    "QUALIFY",
+    "TABLESAMPLE",
+    "UNPIVOT",
+    "VALUES",
+    "WINDOW",
+]
 _OPERANDS = (
     TokenType.VAR,
     TokenType.IDENTIFIER,

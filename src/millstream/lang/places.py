@@ -28,12 +28,12 @@ def name_place_of(node: exp.Expr, text: str) -> Place | None:
         node = node.args["alias"]
     while isinstance(node, (exp.Column, exp.Table, exp.TableAlias)):
         node = node.this
-    start, end = node.meta.get("start"), node.meta.get("end")
-    return place_of(node, text) if start is None else Place(text, start, end + 1)
+    if "start" not in node.meta:
+        return place_of(node, text)
+    return Place(text, node.meta["start"], node.meta["end"] + 1)
 
 
 def _span(node: exp.Expr) -> tuple[int, int] | None:
     if span := node.meta.get("span"):
         return span
-    start, end = node.meta.get("start"), node.meta.get("end")
-    return None if start is None else (start, end + 1)
+    return (node.meta["start"], node.meta["end"] + 1) if "start" in node.meta else None

@@ -50,7 +50,10 @@ def _parts(node: Statement) -> list[str]:
                 *_source_and_options(node),
             ]
         case CreateStreamAs():
-            return [f"CREATE STREAM {quoted(node.name)}{_names(node.columns)} AS", to_sql(node.query)]
+            return [
+                f"CREATE STREAM {quoted(node.name)}{_names(node.columns)} AS",
+                to_sql(node.query),
+            ]
         case CreateView():
             return [f"CREATE VIEW {quoted(node.name)}{_names(node.columns)} AS", to_sql(node.query)]
         case Drop():

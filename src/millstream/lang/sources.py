@@ -77,7 +77,7 @@ class Sources(Queries):
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         self.refuse_clause_not_yet()
         if self._match(TokenType.ALIAS):
-            name = self._parse_id_var() or self.expect("a name after AS")
+            name: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
         else:
             name = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS)
         if name is None:

@@ -17,14 +17,16 @@ OPERATORS = {
     "||": TokenType.DPIPE,
     "::": TokenType.DCOLON,
 }
-RESERVED = {
-    name: TokenType[name]
-    for name in (
-        "ALL AND ANY BETWEEN CASE CROSS DISTINCT DIV ELSE END EXCEPT EXISTS FALSE FROM FULL "
-        "HAVING ILIKE IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL ON OR OUTER "
-        "OVER RIGHT RLIKE SELECT SOME THEN TRUE UNION USING WHEN WHERE WITH"
-    ).split()
-} | {
+_RESERVED_WORDS = """
+    ALL AND ANY BETWEEN CASE CROSS DISTINCT DIV ELSE END EXCEPT EXISTS FALSE FROM FULL HAVING ILIKE
+    IN INNER INTERSECT IS JOIN LEFT LIKE LIMIT NATURAL NOT NULL ON OR OUTER OVER RIGHT RLIKE SELECT
+    SOME THEN TRUE UNION USING WHEN WHERE WITH
+"""
+_SOFT_WORDS = """
+    ANTI ASC CURRENT_DATE CURRENT_TIMESTAMP DESC ESCAPE FILTER INTERVAL OFFSET RANGE RECURSIVE ROWS
+    SEMI
+"""
+RESERVED = {name: TokenType[name] for name in _RESERVED_WORDS.split()} | {
     "AS": TokenType.ALIAS,
     "GROUP BY": TokenType.GROUP_BY,
     "ORDER BY": TokenType.ORDER_BY,
@@ -32,13 +34,7 @@ RESERVED = {
     "REGEXP": TokenType.RLIKE,
 }
 # Words that are keywords where the grammar expects them and names everywhere else.
-SOFT = {
-    name: TokenType[name]
-    for name in (
-        "ANTI ASC CURRENT_DATE CURRENT_TIMESTAMP DESC ESCAPE FILTER INTERVAL OFFSET RANGE ROWS "
-        "RECURSIVE SEMI"
-    ).split()
-}
+SOFT = {name: TokenType[name] for name in _SOFT_WORDS.split()}
 _NOT_PLAIN = {word for keyword in RESERVED for word in keyword.split()}
 
 

@@ -13,7 +13,7 @@ from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
-from millstream.columns.order import group_order
+from millstream.columns.order import canonical_order, group_order
 
 COMPACT_BELOW = 0.5
 """Chunks are written anew when less than this share of their rows is still in the window."""
@@ -58,6 +58,7 @@ class Rows(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) == 0:
             return state, changes
+        changes = changes.take(canonical_order([changes.ts, changes.seq], changes.rows))
         counts = state.get("counts", no_rows(self._counts_schema))
         kept: Log = state.get("kept", Log())
         arrivals, groups, before, keys = self._number(changes, counts)

@@ -1,0 +1,161 @@
+"""The local host: a job in this process. For tests of meaning, golden files and small data."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, concat_rows
+from millstream.algebra.node import Node
+from millstream.algebra.state import Log, State
+from millstream.connect.source import Source
+from millstream.engine.clock import Clock
+from millstream.engine.errands import Errand, Haul, plan_errands, run_errand
+from millstream.engine.job import Job
+from millstream.engine.level import Level, split
+from millstream.engine.outputs import in_order, present
+from millstream.engine.receivers import Receiver
+from millstream.operators import Exchange, Stored
+
+Mailbox = dict[tuple[Exchange, int], list[Changes]]
+
+
+@dataclass
+class LocalHost:
+    """Runs a job batch by batch, keeping its state in memory.
+
+    `states` is by level, bucket and operator. A law of the system says that nothing outside can tell
+    how many buckets there are or where batches were cut.
+    """
+
+    job: Job
+    sources: Mapping[str, Source]
+    receivers: list[Receiver]
+    clock: Clock = field(default_factory=Clock.start)
+    positions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    states: dict[tuple[int, int], dict[str, State]] = field(default_factory=dict)
+    batches: int = 0
+
+    @property
+    def buckets(self) -> int:
+        return self.job.settings.buckets or 2
+
+    def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
+        """Go on until every source has ended, or until told to stop."""
+        while not stop() and not self.is_done:
+            if not self.batch():
+                time.sleep(wait)
+        self.finish()
+
+    @property
+    def is_done(self) -> bool:
+        return all(self.positions.get(name, {}).get("ended") for name in self.sources)
+
+    def batch(self) -> bool:
+        """One batch; False when there was nothing to do."""
+        now = time.time_ns() // 1000
+        rows = self.job.settings.batch_rows
+        errands, positions = plan_errands(self.job.streams, self.sources, self.positions, rows, now)
+        if not errands:
+            return False
+        self.step(errands)
+        self.positions = positions
+        return True
+
+    def step(self, errands: list[Errand]) -> None:
+        """Read, run all levels, and hand out the results."""
+        graph, streams = self.job.graph, self.job.streams
+        hauls = [
+            run_errand(e, streams[e.source], self.sources.get(e.source), graph, self.clock, self.buckets)
+            for e in errands
+        ]
+        self.take(hauls, [e.source for e in errands])
+
+    def take(self, hauls: list[Haul], names: list[str]) -> None:
+        headers = [header for haul in hauls for header in haul.headers]
+        after = self.job.advance(self.clock, headers)
+        results = self._levels(hauls, self.job.spans(self.clock, after))
+        self.clock = after
+        self.batches += 1
+        for name, haul in zip(names, hauls):
+            self._give(f"{name}.late", haul.late)
+            self._give(f"{name}.errors", haul.errors)
+        for name, root in self.job.telling.items():
+            query = self.job.query(name)
+            out = present(query, Changes.concat(results[root], root.schema))
+            self._give(f"{name}.changes" if query.form == "complete" else name, out)
+
+    def content(self, name: str) -> pa.RecordBatch:
+        """What a stored result holds at the heartbeat."""
+        root = self.job.keeping[name]
+        stored = root if isinstance(root, Stored) else root.inputs[0]
+        assert isinstance(stored, Stored)
+        level = self.job.graph.level[root]
+        beat = self.clock.beats.get(min(self.job.graph.sources[root]), 0)
+        parts = [
+            stored.content(self.states.get((level, b), {}).get(root.fingerprint, {}), beat)
+            for b in range(self.buckets)
+        ]
+        return in_order(concat_rows(parts, root.schema))
+
+    def finish(self) -> None:
+        for name in self.job.keeping:
+            content = self.content(name)
+            for receiver in self.receivers:
+                receiver.whole(name, content)
+        for receiver in self.receivers:
+            receiver.close()
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows all operators hold."""
+        return sum(
+            part.rows if isinstance(part, Log) else part.num_rows
+            for states in self.states.values()
+            for state in states.values()
+            for part in state.values()
+        )
+
+    def _give(self, name: str, rows: pa.RecordBatch) -> None:
+        for receiver in self.receivers:
+            receiver.rows(name, rows)
+
+    def _levels(self, hauls: list[Haul], spans: Mapping[Node, Any]) -> dict[Node, list[Changes]]:
+        graph = self.job.graph
+        mail: Mailbox = {}
+        for haul in hauls:
+            for exchange, bucket, changes in haul.sent:
+                mail.setdefault((exchange, bucket), []).append(changes)
+        results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
+        for number in range(1, graph.depth + 1):
+            for bucket in range(self.buckets):
+                level = self._run_level(number, bucket, mail, spans)
+                self._send(level, mail)
+                for root in graph.roots:
+                    if graph.level[root] == number:
+                        results[root].append(level.output(root))
+                self.states[number, bucket] = level.states
+        return results
+
+    def _run_level(
+        self, number: int, bucket: int, mail: Mailbox, spans: Mapping[Node, Any]
+    ) -> Level:
+        saved = self.states.get((number, bucket), {})
+        level = Level(self.job.graph, number, bucket, spans, lambda name: saved.get(name, {}))
+        for exchange in self.job.graph.exchanges:
+            if self.job.graph.level[exchange] == number:
+                parts = mail.pop((exchange, bucket), [])
+                level.receive(exchange, Changes.concat(parts, exchange.schema))
+        return level
+
+    def _send(self, level: Level, mail: Mailbox) -> None:
+        graph = self.job.graph
+        for exchange in graph.exchanges:
+            if graph.level[exchange.input] == level.level and graph.level[exchange] > level.level:
+                out = level.output(exchange.input)
+                for bucket, part in split(out, exchange, self.buckets, level.bucket).items():
+                    mail.setdefault((exchange, bucket), []).append(part)

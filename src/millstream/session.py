@@ -1,0 +1,257 @@
+"""A session: statements in, a job out. What the command line and the Python interface share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millstream.algebra.types import type_name
+from millstream.bind import Bound, bind_derived, bind_query, bind_stream, bind_table, outermost
+from millstream.bind.sources import domain_of
+from millstream.catalog import Catalog, Stream, Table, View, kind_of
+from millstream.connect.opening import open_source
+from millstream.connect.source import Source
+from millstream.connect.table import load_table
+from millstream.engine.job import Job
+from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
+from millstream.errors import MillstreamError
+from millstream.lang import (
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    QueryStatement,
+    Set,
+    Show,
+    Statement,
+    deep_stack,
+    parse_script,
+    to_sql,
+)
+from millstream.plan.distribute import distribute
+from millstream.plan.memory import growing
+from millstream.rules import optimize
+from millstream.settings import Settings
+
+STAGES = ("bound", "optimized", "physical")
+
+
+@dataclass
+class Session:
+    """The names, queries and settings that statements have made so far.
+
+    `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
+    and EXPLAIN print.
+    """
+
+    base: str = "."
+    settings: Settings = field(default_factory=Settings)
+    tell: Callable[[str], None] = print
+    catalog: Catalog = field(default_factory=Catalog)
+    queries: dict[str, Query] = field(default_factory=dict)
+    pinned: dict[str, str] = field(default_factory=dict)
+    _bare: int = 0
+
+    def execute(self, text: str) -> list[Query]:
+        """Carry out a script; gives the queries it registered."""
+        with deep_stack():
+            statements = parse_script(text)
+            return [q for s in statements if (q := self._carry_out(s, text)) is not None]
+
+    def _carry_out(self, statement: Statement, text: str) -> Query | None:
+        try:
+            return self._statement(statement, text)
+        except MillstreamError as error:
+            named = getattr(statement, "name_place", None)
+            raise error.at(named or statement.place) from None
+
+    def _statement(self, statement: Statement, text: str) -> Query | None:
+        match statement:
+            case CreateStream():
+                self.add_stream(bind_stream(statement, self.base))
+            case CreateTable():
+                self.catalog.add(bind_table(statement, self.base, self._load))
+            case CreateStreamAs() | CreateView():
+                return self._named(statement, text)
+            case QueryStatement(query=query):
+                return self._register(self._next_name(), outermost(bind_query(query, self.catalog, text)),
+                                      to_sql(query))
+            case Drop():
+                self._drop(statement)
+            case Set(name=name, value=value):
+                if name.lower() not in self.pinned:
+                    self.settings = self.settings.with_value(name, value)
+            case Show(what=what):
+                self.tell(self._show(what))
+            case Describe(name=name):
+                self.tell(self.describe(name))
+            case Explain():
+                self.tell(self._explain(statement, text))
+        return None
+
+    def pin(self, name: str, value: str) -> None:
+        """A setting from outside the script, which the script does not change."""
+        self.settings = self.settings.with_value(name, value)
+        self.pinned[name.lower()] = value
+
+    def add_stream(self, stream: Stream) -> None:
+        """Declare a stream. Its source is opened, so that what is wrong with it is told here."""
+        if stream.source is not None:
+            self.open(stream, follow=False)
+        self.catalog.add(stream)
+
+    def open(self, stream: Stream, follow: bool) -> Source:
+        assert stream.source is not None
+        return open_source(stream.source, stream.name, stream.schema, dict(stream.options),
+                           stream.base, follow)
+
+    def sources(self, follow: bool) -> dict[str, Source]:
+        """The sources of all streams that have one."""
+        return {s.name: self.open(s, follow) for s in self.streams.values() if s.source is not None}
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        return {e.name: e for e in self.catalog.entries.values() if isinstance(e, Stream)}
+
+    def job(self, changes: frozenset[str] = frozenset()) -> Job:
+        """What is registered, as one job; streams nobody reads are left out of nothing: late and bad
+        rows of every stream are part of the answer."""
+        return Job(self.streams, tuple(self.queries.values()), self.settings, changes)
+
+    def query(self, text: str, name: str | None = None) -> Query:
+        """Register one query and give it back."""
+        if name is not None:
+            text = f'CREATE VIEW "{name}" AS {text}'
+        registered = self.execute(text)
+        if len(registered) != 1:
+            raise MillstreamError("one query is expected here", hint="Use execute for scripts.")
+        return registered[0]
+
+    def _load(self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]) -> pa.RecordBatch:
+        return load_table(url, name, schema, options, self.base)
+
+    def _named(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
+        bound, said = bind_derived(statement, self.catalog, text)
+        bound = outermost(bound)
+        self.catalog.add(View(statement.name, bound.plan, said))
+        return self._register(statement.name, bound, said)
+
+    def _register(self, name: str, bound: Bound, said: str) -> Query:
+        form = STREAM if bound.plan.is_stream else STREAMED if bound.form == "streamed" else COMPLETE
+        notices = tuple(n.about(name) for n in (*bound.notices, *growing(bound.plan, form == COMPLETE)))
+        query = Query(name, bound.plan, form, domain_of(bound.plan), said, notices)
+        self.queries[name] = query
+        return query
+
+    def _next_name(self) -> str:
+        self._bare += 1
+        return f"q{self._bare}"
+
+    def _drop(self, statement: Drop) -> None:
+        name = statement.name
+        if name.lower() not in self.catalog.entries and name not in self.queries:
+            if statement.if_exists:
+                return
+            self.catalog.find(name)
+        if (entry := self.catalog.entries.get(name.lower())) is None:
+            del self.queries[name]
+            return
+        kind = kind_of(entry)
+        if statement.kind not in (kind, "query") and not (statement.kind == "stream" and kind == "view"):
+            raise MillstreamError(f'"{entry.name}" is a {kind}, not a {statement.kind}',
+                                  hint=f"Write DROP {kind.upper()} {entry.name}.")
+        users = self._users(entry)
+        if users:
+            raise MillstreamError(
+                f'{kind} "{entry.name}" is used by {", ".join(users)}',
+                hint="Drop those first.",
+            )
+        self.catalog.drop(entry.name)
+        self.queries.pop(entry.name, None)
+
+    def _users(self, entry: Stream | Table | View) -> list[str]:
+        """The queries that read a stream, table or view, by its name in their text."""
+        found = []
+        for query in self.queries.values():
+            if query.name == entry.name:
+                continue
+            tree = parse_script(query.text)[0]
+            assert isinstance(tree, QueryStatement)
+            names = {t.name.lower() for t in tree.query.find_all(exp.Table)}
+            if entry.name.lower() in names:
+                found.append(f'"{query.name}"')
+        return found
+
+    def _show(self, what: str | None) -> str:
+        lines = []
+        for kind in ("streams", "tables", "views"):
+            if what in (None, kind):
+                lines += [f"{kind_of(e)} {e.name}" for e in self.catalog.entries.values()
+                          if kind_of(e) + "s" == kind]
+        if what in (None, "queries"):
+            lines += [f"query {q.name} ({q.form}): {q.text}" for q in self.queries.values()]
+        if what in (None, "settings"):
+            lines += [f"setting {k} = {v}" for k, v in vars(self.settings).items()]
+        return "\n".join(lines) or "nothing yet"
+
+    def describe(self, name: str) -> str:
+        """The columns of a stream, table or view, and what is known of its time."""
+        entry = self.catalog.find(name)
+        schema = entry.plan.schema if isinstance(entry, View) else pa.schema(list(entry.columns))
+        width = max((len(f.name) for f in schema), default=0)
+        lines = [f"{kind_of(entry)} {entry.name}"]
+        lines += [f"  {f.name:<{width}}  {type_name(f.type)}" for f in schema]
+        match entry:
+            case Stream():
+                order = "arrival" if entry.order_by is None else entry.order_by
+                lines.append(f"  ordered by {order}; counts {entry.domain.words}")
+                lines += [f"  slack {entry.slack}"] if entry.slack else []
+                lines += [f"  source {entry.source}"] if entry.source else []
+            case Table():
+                lines.append(f"  {entry.content.rows.num_rows} rows")
+            case View():
+                key = "none" if entry.plan.key is None else ", ".join(entry.plan.key) or "one row"
+                lines += [f"  {entry.kind}; key: {key}", f"  {entry.text}"]
+        return "\n".join(lines)
+
+    def _explain(self, statement: Explain, text: str) -> str:
+        stage = (statement.stage or "optimized").lower()
+        if statement.query is not None:
+            query = self._explained("query", outermost(bind_query(statement.query, self.catalog, text)))
+        else:
+            query = self.find_query(statement.name or "")
+        return self.explain(query, stage)
+
+    def find_query(self, name: str) -> Query:
+        for query in self.queries.values():
+            if query.name.lower() == name.lower():
+                return query
+        entry = self.catalog.find(name)
+        raise MillstreamError(f'{kind_of(entry)} "{entry.name}" is not a query',
+                              hint="EXPLAIN takes a query, or the name of one.")
+
+    def _explained(self, name: str, bound: Bound) -> Query:
+        form = STREAM if bound.plan.is_stream else STREAMED if bound.form == "streamed" else COMPLETE
+        notices = (*bound.notices, *growing(bound.plan, form == COMPLETE))
+        return Query(name, bound.plan, form, domain_of(bound.plan), "", notices)
+
+    def explain(self, query: Query, stage: str = "optimized") -> str:
+        """The plan of a query at a stage, with the defaults that were used."""
+        if stage not in STAGES:
+            raise MillstreamError(f'stage "{stage}" does not exist',
+                                  hint=f"Stages are {', '.join(STAGES)}.")
+        root = query.content_root or query.changes_root
+        if stage != "bound" and self.settings.rules == "on":
+            root = optimize(root)
+        if stage == "physical":
+            root = distribute(root)
+        notes = [f"-- {n.render()}" for n in query.notices]
+        return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+
+

@@ -1,0 +1,48 @@
+"""Run a script on the local host, with results in memory or in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.engine.receivers import Callbacks, Receiver
+from millstream.local.host import LocalHost
+from millstream.session import Session
+
+
+def run_script(
+    script: str, base: str | Path = ".", settings: Mapping[str, str] | None = None
+) -> dict[str, pa.Table]:
+    """The results of a script over bounded sources, by name.
+
+    A stored result stands under its name, its changes under `<name>.changes`; late and bad rows
+    under `<stream>.late` and `<stream>.errors`.
+    """
+    session = Session(base=str(base), tell=lambda text: None)
+    for name, value in (settings or {}).items():
+        session.pin(name, value)
+    session.execute(script)
+    job = session.job(frozenset(session.queries))
+    kept = Kept()
+    receivers: list[Receiver] = [kept]
+    LocalHost(job, session.sources(follow=False), receivers).run()
+    return kept.tables()
+
+
+class Kept(Callbacks):
+    """Keeps every result in memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: dict[str, list[pa.RecordBatch]] = {}
+
+    def rows(self, name: str, batch: pa.RecordBatch) -> None:
+        self.parts.setdefault(name, []).append(batch)
+
+    def whole(self, name: str, content: pa.RecordBatch) -> None:
+        self.parts[name] = [content]
+
+    def tables(self) -> dict[str, pa.Table]:
+        return {name: pa.Table.from_batches(parts) for name, parts in self.parts.items()}
