@@ -93,7 +93,7 @@ class Faults(Parser):
         self.fail(f"unexpected {self.written(self._curr)}", hint=hint)
 
     def refuse_clause_not_yet(self) -> None:
-        """Stop at a clause of SQL that the language does not have, before it is taken for a name."""
+        """Stop at a clause that the language does not have, before it is taken for a name."""
         word = self._curr.text.upper()
         if self._curr.token_type == TokenType.VAR and word in CLAUSES_NOT_YET:
             self.fail(f"{word} is not part of the language yet")

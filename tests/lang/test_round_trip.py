@@ -1,0 +1,123 @@
+"""Canonical text parses again to an equal tree, and canonical text is a fixed point."""
+
+import pytest
+
+from millstream.lang import parse_script, to_sql
+
+CASES = [
+    ("select rstream(*) from bids[now]", "SELECT RSTREAM(*) FROM bids [NOW]"),
+    (
+        "SELECT Istream(a, b AS c) FROM bids [Range 5 Minutes] b WHERE a == 3 and x != 'q'",
+        "SELECT ISTREAM(a, b AS c) FROM bids [RANGE 5 MINUTES] AS b WHERE a = 3 AND x <> 'q'",
+    ),
+    (
+        "SELECT Dstream(DISTINCT x) FROM bids AS b [Rows 5 Slide 2]",
+        "SELECT DSTREAM(DISTINCT x) FROM bids [ROWS 5 SLIDE 2] AS b",
+    ),
+    (
+        'SELECT b.* FROM "hot-items" b [Partition By a, b.c Rows 3 Range 1 Hour 30 Minutes]',
+        'SELECT b.* FROM "hot-items" [PARTITION BY a, b.c ROWS 3 RANGE 90 MINUTES] AS b',
+    ),
+    ("Istream(SELECT a FROM s [Now])", "ISTREAM(SELECT a FROM s [NOW])"),
+    (
+        "Istream(SELECT a FROM s UNION ALL SELECT b FROM t)",
+        "ISTREAM(SELECT a FROM s UNION ALL SELECT b FROM t)",
+    ),
+    (
+        "SELECT x.a FROM (Istream(SELECT a FROM s)) [Range 5 Seconds] AS x",
+        "SELECT x.a FROM (ISTREAM(SELECT a FROM s)) [RANGE 5 SECONDS] AS x",
+    ),
+    (
+        "SELECT x.a FROM Istream(SELECT a FROM s) x [Rows 3]",
+        "SELECT x.a FROM (ISTREAM(SELECT a FROM s)) [ROWS 3] AS x",
+    ),
+    ("SELECT streamed distinct a FROM t", "SELECT STREAMED DISTINCT a FROM t"),
+    ("SELECT COMPLETE * FROM t", "SELECT COMPLETE * FROM t"),
+    ("SELECT complete * 2, streamed FROM t", "SELECT complete * 2, streamed FROM t"),
+    (
+        "SELECT a % 2, mod(a + 1, 3), a div b, a <=> b, - -1, a || 'it''s' FROM t",
+        "SELECT a % 2, (a + 1) % 3, a DIV b, a IS NOT DISTINCT FROM b, - -1, a || 'it''s' FROM t",
+    ),
+    (
+        "SELECT a IS NOT NULL, a NOT LIKE 'x%', a RLIKE 'x', a NOT IN (1, 2) FROM t",
+        "SELECT NOT a IS NULL, a NOT LIKE 'x%', regexp_like(a, 'x'), NOT a IN (1, 2) FROM t",
+    ),
+    (
+        "SELECT CASE a WHEN 1 THEN 2 ELSE 3 END, a::varchar(5), TRY_CAST(a AS double precision)",
+        "SELECT CASE a WHEN 1 THEN 2 ELSE 3 END, CAST(a AS varchar(5)), TRY_CAST(a AS double)",
+    ),
+    (
+        "SELECT DATE '2020-01-01', INTERVAL 3 months, INTERVAL '1 day 2 hours', INTERVAL '5' MINUTE",
+        "SELECT CAST('2020-01-01' AS date), INTERVAL '3' MONTH, INTERVAL '1 day 2 hour', "
+        "INTERVAL '5' MINUTE",
+    ),
+    (
+        "SELECT Extract(hour FROM ts), substring(a FROM 2 FOR 3), trim(BOTH 'x' FROM a)",
+        "SELECT EXTRACT(HOUR FROM ts), substring(a, 2, 3), trim(a, 'x')",
+    ),
+    (
+        "SELECT Count(DISTINCT a), sum(a) FILTER (WHERE b), avg(x) OVER (ROWS 5 PRECEDING) FROM t",
+        "SELECT count(DISTINCT a), sum(a) FILTER(WHERE b), avg(x) OVER (ROWS 5 PRECEDING) FROM t",
+    ),
+    (
+        "SELECT a FROM t WHERE x IN (SELECT y FROM u) AND EXISTS (SELECT 1 FROM v)",
+        "SELECT a FROM t WHERE x IN (SELECT y FROM u) AND EXISTS(SELECT 1 FROM v)",
+    ),
+    (
+        "SELECT * FROM a JOIN b ON a.x = b.x LEFT OUTER JOIN c [Now] cc USING (x), d",
+        "SELECT * FROM a JOIN b ON a.x = b.x LEFT OUTER JOIN c [NOW] AS cc USING (x), d",
+    ),
+    (
+        "WITH x AS (SELECT 1), y (a, b) AS (SELECT Istream(*) FROM t) SELECT * FROM x, y",
+        "WITH x AS (SELECT 1), y(a, b) AS (SELECT ISTREAM(*) FROM t) SELECT * FROM x, y",
+    ),
+    (
+        "(SELECT a FROM s) UNION (SELECT b FROM t) ORDER BY 1 LIMIT 5",
+        "(SELECT a FROM s) UNION (SELECT b FROM t) ORDER BY 1 LIMIT 5",
+    ),
+    (
+        'SELECT `x-y`, "z w", date, rows, key FROM stream HAVING count(*) > 1',
+        'SELECT `x-y`, "z w", date, rows, key FROM stream HAVING count(*) > 1',
+    ),
+    (
+        "STREAM s (a Integer, ts datetime) SOURCE 'x.csv' ORDER BY CURRENT_TIME SLACK 90 seconds",
+        "CREATE STREAM s (a int, ts timestamp) ORDER BY current_time SLACK 90 SECONDS SOURCE 'x.csv'",
+    ),
+    (
+        "CREATE STREAM \"a b\" (\"order\" numeric(10, 2)) WITH (idle = 5 seconds, x.y = 'it''s')",
+        "CREATE STREAM \"a b\" (\"order\" decimal(10,2)) WITH ('idle' = '5 seconds', 'x.y' = 'it''s')",
+    ),
+    (
+        "CREATE STREAM out (a, b) AS Istream(SELECT a, b FROM s)",
+        "CREATE STREAM out (a, b) AS ISTREAM(SELECT a, b FROM s)",
+    ),
+    ("create view v as select 1", "CREATE VIEW v AS SELECT 1"),
+    (
+        "CREATE TABLE t (id int PRIMARY KEY, name text) SOURCE 't.csv'",
+        "CREATE TABLE t (id int, name string) KEY (id) SOURCE 't.csv'",
+    ),
+    ("DROP VIEW IF EXISTS v", "DROP VIEW IF EXISTS v"),
+    ("show streams", "SHOW STREAMS"),
+    ("SHOW", "SHOW"),
+    ("desc stream bids", "DESCRIBE bids"),
+    ("EXPLAIN physical SELECT 1", "EXPLAIN PHYSICAL SELECT 1"),
+    ("EXPLAIN bound", "EXPLAIN bound"),
+    ("SET batch_rows = 100", "SET batch_rows = '100'"),
+]
+
+
+@pytest.mark.parametrize(("text", "canonical"), CASES)
+def test_round_trip(text: str, canonical: str) -> None:
+    (statement,) = parse_script(text)
+    assert to_sql(statement) == canonical
+    (again,) = parse_script(canonical)
+    assert again == statement
+    assert to_sql(again) == canonical
+
+
+def test_quotes_keep_their_kind() -> None:
+    (statement,) = parse_script('SELECT "a", `b`, c FROM t')
+    a, b, c = (column.this for column in statement.query.expressions)
+    assert a.quoted and a.meta.get("double_quoted")
+    assert b.quoted and not b.meta.get("double_quoted")
+    assert not c.quoted

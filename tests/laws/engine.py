@@ -1,0 +1,65 @@
+"""Run a generated script through the engine and compare it with the oracle."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+from oracle.compare import differences
+from oracle.evaluate import evaluate
+from oracle.generate import write
+
+from millstream.errors import MillstreamError
+from millstream.testing import run_script
+
+
+def rows_of(kind: str, table: pa.Table) -> list:
+    """A result of ours in the oracle's form; by position, since names may stand twice."""
+    columns = [_values(c) for c in table.columns]
+    rows = list(zip(*columns)) if columns else []
+    if kind == "stream":
+        return [(row[0], row[1:]) for row in rows]
+    if kind == "tagged":
+        return [(row[0], row[1], row[2:]) for row in rows]
+    return rows
+
+
+def _values(column: pa.ChunkedArray) -> list:
+    return column.to_pylist()
+
+
+def instants(kind: str, table: pa.Table) -> pa.Table:
+    """The `ts` column as the integer it is."""
+    place = {"stream": 0, "tagged": 1}.get(kind)
+    if place is None or table.num_columns == 0:
+        return table
+    field = table.schema.field(place)
+    return table.set_column(place, field.name, table.column(place).cast(pa.int64()))
+
+
+def mismatch(case, settings: dict[str, str] | None = None) -> str | None:
+    """What differs between the engine and the oracle, or None."""
+    expected = evaluate(case)
+    with tempfile.TemporaryDirectory() as folder:
+        script = write(case, Path(folder))
+        try:
+            actual = run_script(script.read_text(), folder, settings)
+        except MillstreamError as error:
+            return f"refused: {error.render()}"
+    return compare(expected, actual)
+
+
+def compare(expected, actual: dict[str, pa.Table]) -> str | None:
+    for name, result in expected.items():
+        if name.endswith(".errors"):
+            continue
+        kind = "stream" if name.endswith(".late") else result.kind
+        table = actual.get(name)
+        rows = rows_of(kind, instants(kind, table)) if table is not None else []
+        if name.endswith(".late"):
+            rows = [row for _, row in rows]
+        found = differences(result, rows)
+        if found:
+            return f"{name}: {found}"
+    return None
