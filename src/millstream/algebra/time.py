@@ -38,7 +38,3 @@ class Span:
     start: int
     end: int
     begin: int | None
-
-    @property
-    def begins_here(self) -> bool:
-        return self.begin is not None and self.start < self.begin <= self.end

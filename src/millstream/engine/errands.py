@@ -66,6 +66,16 @@ def plan_errands(
     return errands, after
 
 
+def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int) -> list[Errand]:
+    """Errands that bring nothing but the time, for streams whose heartbeat follows the clock."""
+    return [
+        Errand(name, (), None, False, now)
+        for name, stream in streams.items()
+        if (stream.is_internal or stream.idle is not None)
+        and not positions.get(name, {}).get("ended")
+    ]
+
+
 def _errands_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[Errand]:

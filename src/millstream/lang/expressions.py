@@ -91,9 +91,8 @@ class Expressions(Literals):
                 "a column has at most three parts", hint="Write column, or alias.column."
             )
             self.guarded(error, first, self._prev)
-        if isinstance(column, exp.Column) and not isinstance(
-            column.this, (exp.Identifier, exp.Star)
-        ):
+        parts = column.parts if isinstance(column, exp.Column) else []
+        if not all(isinstance(part, (exp.Identifier, exp.Star)) for part in parts):
             self.fail("expected the name of a column after the point", self._prev)
         return column
 
@@ -118,6 +117,10 @@ class Expressions(Literals):
             self._advance()
             self.expect("an expression")
         return super()._parse_in(this)
+
+    def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        """Read `a NOT LIKE b` as `NOT a LIKE b`, so that nobody has to look for a flag on Like."""
+        return this and self.expression(exp.Not(this=this))
 
     def _parse_is(self, this: exp.Expr | None) -> exp.Expr | None:
         after = self._next if self._match(TokenType.NOT, advance=False) else self._curr

@@ -71,7 +71,8 @@ def check_script(text: str) -> None:
             depth = 0
         elif kind in ("unfinished", "other"):
             raise _unreadable(text, match)
-        if depth + run > DEEPEST_NESTING:
+        # The first of a run may stand between two operands; only the others nest for sure.
+        if depth + max(0, run - 1) > DEEPEST_NESTING:
             raise MillstreamError(
                 f"the script is nested more than {DEEPEST_NESTING} deep here",
                 Place(text, match.start(), match.end()),

@@ -66,12 +66,22 @@ class GroupBy(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
         groups = state.get("groups", no_rows(self._groups_schema))
-        if len(events.starts) + len(events.ends) == 0 and not (not self.keys and span.begins_here):
+        begin = self._begin(groups, span)
+        if len(events.starts) + len(events.ends) == 0 and begin is None:
             return {**state, "due": due}, Changes.empty(self.schema)
-        batch = _Batch.of(self, groups, events, span)
+        batch = _Batch.of(self, groups, events, begin)
         columns, after, parts = self._aggregate(batch, groups, state)
         out = self._emit(batch, columns, groups)
         return {**parts, "due": due, "groups": self._remember(batch, columns, after, groups)}, out
+
+    def _begin(self, groups: pa.RecordBatch, span: Span) -> int | None:
+        """The instant from which a global aggregate has its row, if that lies in this span.
+
+        For one that was added to a running job it is the first instant it sees.
+        """
+        if self.keys or groups.num_rows or span.begin is None or span.begin > span.end:
+            return None
+        return max(span.begin, span.start + 1) if span.end > span.start else None
 
     @property
     def _all_calls(self) -> tuple[AggregateCall, ...]:
@@ -223,7 +233,7 @@ class _Batch:
     runs: Runs
 
     @staticmethod
-    def of(node: GroupBy, known: pa.RecordBatch, events: Events, span: Span) -> _Batch:
+    def of(node: GroupBy, known: pa.RecordBatch, events: Events, begin: int | None) -> _Batch:
         starts = events.starts.take(stable_order(events.starts.ts))
         merged = Events(starts, events.ends).merged()
         order = merge_order(starts.ts, events.ends.exp)
@@ -235,8 +245,8 @@ class _Batch:
         count = len(first)
         if not names:
             count = 1
-            if span.begins_here:
-                return _begin(node, merged, span)
+            if begin is not None:
+                return _first_batch(node, merged, begin)
         runs = Runs.of(groups, instants, order, count)
         return _Batch(merged, weights, groups, count, take_rows(both, first), runs)
 
@@ -251,13 +261,13 @@ class _Batch:
         return factorize(both.columns, both.num_rows)[0][self.keys.num_rows :]
 
 
-def _begin(node: GroupBy, merged: Changes, span: Span) -> _Batch:
+def _first_batch(node: GroupBy, merged: Changes, begin: int) -> _Batch:
     """The first step of a global aggregate: its row is there from the first instant of the query."""
     nothing = Changes(
         pa.RecordBatch.from_arrays(
             [pa.nulls(1, f.type) for f in node.input_schema], schema=node.input_schema
         ),
-        *(np.array([v], np.int64) for v in (span.begin, INFINITY, 0, 0)),
+        *(np.array([v], np.int64) for v in (begin, INFINITY, 0, 0)),
     )
     events = Changes.concat([nothing, merged], node.input_schema)
     groups = np.zeros(len(events), np.int64)

@@ -42,9 +42,7 @@ class Rows(Node):
         return self.partition_by
 
     @property
-    def key(self) -> tuple[str, ...] | None:
-        if self.count == 1 and self.slide == 1:
-            return self.partition_by
+    def key(self) -> None:  # type: ignore[override]
         return None
 
     @property

@@ -1,0 +1,176 @@
+"""Checkpoints: what a finished batch left behind, and how a run takes it up again."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from millstream.engine.clock import Clock
+from millstream.engine.job import Job
+from millstream.engine.store import DamagedState, check_file, write_whole
+from millstream.errors import MillstreamError, Notice
+
+KEPT = 3
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One finished batch: the clock after it, how far results had come, and what was computed.
+
+    `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
+    """
+
+    batch: int
+    clock: Clock
+    buckets: int
+    sizes: dict[str, int] = field(default_factory=dict)
+    streams: dict[str, str] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+    positions: dict[str, Any] = field(default_factory=dict)
+
+    def to_bytes(self) -> bytes:
+        body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()
+        return b"%08x\n" % zlib.crc32(body) + body
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Commit | None:
+        """The commit, or None if the bytes are not all there."""
+        head, _, body = data.partition(b"\n")
+        if head != b"%08x" % zlib.crc32(body):
+            return None
+        fields = json.loads(body)
+        return Commit(**{**fields, "clock": Clock.from_json(fields["clock"])})
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The folder of a run: commits, state, and Spark's own log of offsets."""
+
+    folder: Path
+
+    @property
+    def commits(self) -> Path:
+        return self.folder / "commits"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def spark(self) -> Path:
+        return self.folder / "spark"
+
+    def write(self, commit: Commit) -> None:
+        """Record a finished batch; older records go."""
+        self.commits.mkdir(parents=True, exist_ok=True)
+        write_whole(self.commits / f"{commit.batch:012d}.json", [commit.to_bytes()])
+        for path in sorted(self.commits.glob("*.json"))[:-KEPT]:
+            path.unlink(missing_ok=True)
+
+    def take_up(self) -> tuple[Commit | None, list[Notice]]:
+        """The last batch that can be gone on from; a damaged one is gone back on.
+
+        Never a wrong answer: when neither the last batch nor the one before is whole, the checkpoint
+        is refused by name.
+        """
+        paths = sorted(self.commits.glob("*.json"), reverse=True)
+        notices: list[Notice] = []
+        for path in paths[:2]:
+            problem = self._problem(path)
+            if problem is None:
+                commit = Commit.from_bytes(path.read_bytes())
+                assert commit is not None
+                self._mend_spark(commit.batch)
+                return commit, notices
+            notices.append(Notice(f"{problem}; going back a batch"))
+            path.unlink()
+        if not paths:
+            if any(self.spark.glob("commits/[0-9]*")):
+                raise self._refused("it holds no record of a finished batch")
+            return None, notices
+        raise self._refused("; ".join(n.message for n in notices) or "no batch in it is whole")
+
+    def _problem(self, path: Path) -> str | None:
+        commit = Commit.from_bytes(path.read_bytes())
+        if commit is None:
+            return f'"{path.name}" in "{self.commits}" is damaged'
+        try:
+            for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
+                check_file(file)
+            self._count_files(commit)
+        except DamagedState as error:
+            return error.message
+        return None
+
+    def _count_files(self, commit: Commit) -> None:
+        """Every bucket of every level that has state must have the file of this batch."""
+        for level in self.state.glob("level*"):
+            for bucket in range(commit.buckets):
+                path = level / f"bucket{bucket}" / f"{commit.batch:012d}.state"
+                if (level / f"bucket{bucket}").exists() and not path.exists():
+                    raise DamagedState(f'state file "{path}" is missing')
+
+    def _mend_spark(self, batch: int) -> None:
+        """Make Spark's log agree: batches after this one run again, with the same offsets."""
+        for kind in ("commits", "offsets"):
+            for path in [*(self.spark / kind).glob("*"), *(self.spark / kind).glob(".*.crc")]:
+                number = path.name.strip(".").removesuffix(".crc")
+                if not number.isdecimal():
+                    continue
+                damaged = kind == "offsets" and int(number) > batch and not _is_whole(path)
+                if (kind == "commits" and int(number) > batch) or damaged:
+                    path.unlink(missing_ok=True)
+        needed = self.spark / "offsets" / str(batch)
+        if needed.exists() and not _is_whole(needed):
+            raise self._refused(f'"{needed}" is damaged')
+
+    def _refused(self, why: str) -> MillstreamError:
+        return MillstreamError(
+            f'checkpoint "{self.folder}" cannot be used: {why}',
+            hint="Put a copy of the folder in its place, or start anew with another --checkpoint.",
+        )
+
+
+def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
+    """What a changed script means for a checkpoint: fresh starts are told, what cannot be is refused."""
+    notices = []
+    for name, stream in job.streams.items():
+        before = commit.streams.get(name)
+        if before is not None and before != stream.declared:
+            raise MillstreamError(
+                f'checkpoint "{folder}" was made with another declaration of stream "{name}"',
+                detail="Its place in the source and its rows in state do not fit the new one.",
+                hint="Declare the stream as before, or start anew with another --checkpoint.",
+            )
+    now = fingerprints(job)
+    for name, mark in now.items():
+        if name not in commit.queries:
+            notices.append(Notice(f'query "{name}" is new on this checkpoint: it starts fresh'))
+        elif commit.queries[name] != mark:
+            notices.append(Notice(
+                f'query "{name}" computes something else than on this checkpoint: it starts fresh, '
+                "and its earlier state and result are dropped"))
+    for name in commit.queries:
+        if name not in now:
+            notices.append(Notice(f'query "{name}" of this checkpoint is gone: its state is dropped'))
+    return notices
+
+
+def fingerprints(job: Job) -> dict[str, str]:
+    """For every query, a short name of all it computes."""
+    return {q.name: q.plan.fingerprint + q.form for q in job.queries}
+
+
+def _is_whole(path: Path) -> bool:
+    """A line of Spark's log of offsets: a version, then JSON lines."""
+    try:
+        lines = path.read_text().splitlines()
+        for line in lines[1:]:
+            if line != "-":
+                json.loads(line)
+        return len(lines) >= 3 and lines[0].startswith("v")
+    except (OSError, ValueError):
+        return path.suffix == ".crc"

@@ -1,0 +1,257 @@
+"""The Spark host: a job as one Structured Streaming query, its work in foreachBatch."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.algebra.changes import Changes, concat_rows
+from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints
+from millstream.engine.clock import Clock, Header
+from millstream.engine.job import Job
+from millstream.engine.outputs import COMPLETE, in_order, present
+from millstream.engine.receivers import Receiver
+from millstream.engine.store import Shelf, decode
+from millstream.errors import MillstreamError, Notice
+from millstream.operators import Stored
+from millstream.spark.errand_source import ErrandSource
+from millstream.spark.parcel import Parcel
+from millstream.spark.stages import DRIVER, WIRE, level_runner, packer
+
+Progress = Callable[["BatchReport"], None]
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one batch did: for progress lines and for the benchmark."""
+
+    number: int
+    rows: int
+    told: int
+    seconds: float
+    clock: Clock
+    state_rows: int
+    state_bytes: int
+    parts: dict[str, float]
+
+
+class SparkHost:
+    """Runs a job on Spark. Queries may be added and dropped between batches with `change`."""
+
+    def __init__(
+        self, session: SparkSession, job: Job, receivers: Callable[[Commit | None], list[Receiver]],
+        checkpoint: str | None = None, follow: bool = False, wanted: frozenset[str] | None = None,
+        foreign: dict[str, DataFrame] | None = None, progress: Progress | None = None,
+        tell: Callable[[Notice], None] = lambda notice: None,
+    ) -> None:
+        self.session, self.job, self.follow = session, job, follow
+        self.foreign = foreign or {}
+        self.progress = progress
+        self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
+        self.checkpoint = Checkpoint(Path(checkpoint or self._temporary or "").absolute())
+        self.checkpoint.folder.mkdir(parents=True, exist_ok=True)
+        self.commit, notices = self.checkpoint.take_up()
+        if self.commit is not None:
+            notices += compare(self.commit, job, self.checkpoint.folder)
+        self.buckets = self._bucket_count(notices)
+        for notice in notices:
+            tell(notice)
+        self.clock = self.commit.clock if self.commit else Clock.start()
+        self.wanted = frozenset(job.telling) if wanted is None else wanted
+        self.receivers = receivers(self.commit)
+        self.lock = threading.Lock()
+        self.done = threading.Event()
+        self.failure: BaseException | None = None
+        self._query: Any = None
+        self._parcel = ""
+        self._save()
+
+    @property
+    def _folder(self) -> Path:
+        return self.checkpoint.folder / "job"
+
+    def _bucket_count(self, notices: list[Notice]) -> int:
+        asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
+        if self.commit is None or self.commit.buckets == asked:
+            return asked
+        if self.job.settings.buckets:
+            notices.append(Notice(f"buckets = {self.commit.buckets} is kept from the checkpoint"))
+        return self.commit.buckets
+
+    def _save(self) -> None:
+        parcel = Parcel(self.job, self.follow, self.buckets, str(self.checkpoint.state), self.wanted)
+        self._parcel = parcel.save(self._folder)
+
+    def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
+        """Go on with another set of queries from the next batch on; operators that stay keep state."""
+        with self.lock:
+            self.job = job
+            self.wanted = frozenset(job.telling) if wanted is None else wanted
+            self._save()
+
+    def start(self) -> None:
+        """Begin to run in the background."""
+        self.done.clear()
+        (self._folder / "ended").unlink(missing_ok=True)
+        self.session.dataSource.register(ErrandSource)
+        stream = self.session.readStream.format("millstream_errands")
+        frame = stream.option("folder", str(self._folder)).load()
+        for name, other in self.foreign.items():
+            frame = frame.unionByName(self._packed(name, other))
+        writer = frame.writeStream.foreachBatch(self._batch)
+        self._query = writer.option("checkpointLocation", str(self.checkpoint.spark)).start()
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Go on until every source has ended, or until told to stop; then close the results."""
+        self.start()
+        try:
+            if self.foreign and not self.follow:
+                self._query.processAllAvailable()
+                (self._folder / "ended").touch()
+            while not self.done.wait(0.1) and not stop():
+                if not self._query.isActive:
+                    break
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Finish the batch that runs, and close the results."""
+        if self._query is not None:
+            with self.lock:
+                self._query.stop()
+            failure = self._query.exception()
+            self._query = None
+            if self.failure is not None:
+                raise self.failure
+            if failure is not None:
+                raise MillstreamError(f"the run was stopped by an error: {_reason(str(failure))}")
+        self.finish()
+
+    def finish(self) -> None:
+        for name in self.job.keeping:
+            content = self.content(name)
+            for receiver in self.receivers:
+                receiver.whole(name, content)
+        for receiver in self.receivers:
+            receiver.close()
+
+    def close(self) -> None:
+        """Remove what a run without a checkpoint left behind."""
+        if self._temporary:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def content(self, name: str) -> pa.RecordBatch:
+        """What a stored result holds at the heartbeat of the last finished batch."""
+        root = self.job.keeping[name]
+        assert isinstance(root, Stored)
+        if self.commit is None:
+            return in_order(root.content({}, 0))
+        level, number = self.job.graph.level[root], self.commit.batch
+        beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
+        parts = [
+            root.content(
+                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.fingerprint, {}), beat
+            )
+            for b in range(self.buckets)
+        ]
+        return in_order(concat_rows(parts, root.schema))
+
+    def _packed(self, name: str, frame: DataFrame) -> DataFrame:
+        from millstream.spark.foreign import packed
+
+        return packed(name, frame, self.job.streams[name].schema)
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        try:
+            with self.lock:
+                if self.commit is None or number > self.commit.batch:
+                    self._run(frame, number)
+        except BaseException as error:
+            self.failure = self.failure or error
+            raise
+
+    def _run(self, frame: DataFrame, number: int) -> None:
+        started = time.perf_counter()
+        job, path, clock = self.job, self._parcel, self.clock.to_json()
+        if self.foreign:
+            from millstream.spark.foreign import together
+
+            frame = together(frame, self.buckets)
+        flow = frame.mapInArrow(packer(path, clock), WIRE)
+        for level in range(1, job.graph.depth + 1):
+            flow = flow.repartitionById(self.buckets, "bucket")
+            flow = flow.mapInArrow(level_runner(path, clock, level, number), WIRE)
+        table = flow.where(f"level = {DRIVER}").toArrow()
+        gathered = time.perf_counter()
+        self._finish_batch(job, table.to_pylist(), number, started, gathered)
+
+    def _finish_batch(
+        self, job: Job, rows: list[dict[str, Any]], number: int, started: float, gathered: float
+    ) -> None:
+        headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
+        after = job.advance(self.clock, headers)
+        self._deliver(job, rows)
+        sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
+        commit = Commit(
+            number, after, self.buckets, sizes,
+            {n: s.declared for n, s in job.streams.items()}, fingerprints(job),
+        )
+        self.checkpoint.write(commit)
+        self.commit, self.clock = commit, after
+        self._report(rows, headers, number, started, gathered)
+        if job.streams and all(
+            after.sources[n].ended for n in job.streams
+        ):
+            self.done.set()
+
+    def _deliver(self, job: Job, rows: list[dict[str, Any]]) -> None:
+        for kind in ("late", "errors"):
+            for row in rows:
+                if row["kind"] == kind:
+                    self._give(f"{row['name']}.{kind}", decode(pa.py_buffer(row["blob"])))
+        for name, root in job.telling.items():
+            parts = [
+                Changes.from_batch(decode(pa.py_buffer(r["blob"])))
+                for r in rows if r["kind"] == "result" and r["name"] == name
+            ]
+            if parts:
+                query = job.query(name)
+                told = f"{name}.changes" if query.form == COMPLETE else name
+                self._give(told, present(query, Changes.concat(parts, root.schema)))
+
+    def _give(self, name: str, batch: pa.RecordBatch) -> None:
+        for receiver in self.receivers:
+            receiver.rows(name, batch)
+
+    def _report(
+        self, rows: list[dict[str, Any]], headers: list[Header], number: int, started: float,
+        gathered: float,
+    ) -> None:
+        if self.progress is None:
+            return
+        stats = [json.loads(r["blob"]) for r in rows if r["kind"] == "stats"]
+        ended = time.perf_counter()
+        parts = {k: sum(s[k] for s in stats) for k in ("load", "run", "write")}
+        parts["spark"] = gathered - started
+        parts["driver"] = ended - gathered
+        self.progress(BatchReport(
+            number, sum(h.rows for h in headers), sum(s["told"] for s in stats), ended - started,
+            self.clock, sum(s["state"] for s in stats), sum(s["written"] for s in stats), parts,
+        ))
+
+
+def _reason(text: str) -> str:
+    """The line of a long Spark error that says what happened."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if "Error" in line or "Exception" in line]
+    return (told[-1] if told else lines[0] if lines else text)[:500]

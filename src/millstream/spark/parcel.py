@@ -1,0 +1,56 @@
+"""Parcels: the job as a file that workers and the source read, looked up anew for every batch."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from millstream.connect.opening import open_source
+from millstream.connect.source import Source
+from millstream.engine.job import Job
+from millstream.engine.store import write_whole
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A job with what a worker needs to run it. Written and read by Millstream only."""
+
+    job: Job
+    follow: bool
+    buckets: int
+    state: str
+    wanted: frozenset[str]
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        """The sources of the streams that have one, opened in this process."""
+        return {
+            s.name: open_source(
+                s.source, s.name, s.schema, dict(s.options), s.base, self.follow
+            )
+            for s in self.job.streams.values()
+            if s.source is not None
+        }
+
+    def save(self, folder: Path) -> str:
+        """Write it under the name of its content, and say that it is the current one."""
+        data = pickle.dumps(self)
+        name = hashlib.sha256(data).hexdigest()[:24] + ".job"
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / name).exists():
+            write_whole(folder / name, [data])
+        write_whole(folder / "current", [name.encode()])
+        return str(folder / name)
+
+
+@lru_cache(maxsize=4)
+def load_parcel(path: str) -> Parcel:
+    return pickle.loads(Path(path).read_bytes())
+
+
+def current_parcel(folder: str) -> Parcel:
+    name = (Path(folder) / "current").read_text()
+    return load_parcel(str(Path(folder) / name))

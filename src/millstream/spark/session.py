@@ -1,0 +1,49 @@
+"""The Spark session: closed to the outside, quiet, and with this interpreter for workers."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from millstream.spark.java import find_java
+
+LOOPBACK = "127.0.0.1"
+CLOSED = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+}
+SETTINGS = {
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "5",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "64",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.shuffle.compress": "false",
+    "spark.driver.memory": "4g",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+}
+
+
+def make_session(master: str | None = None) -> SparkSession:
+    """A session on the given master, by default on this machine with all its cores.
+
+    Every port binds to loopback unless the master is a cluster elsewhere.
+    """
+    find_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    master = master or "local[*]"
+    builder = SparkSession.builder.master(master).appName("millstream")
+    here = master.startswith("local")
+    for key, value in {**SETTINGS, **(CLOSED if here else {})}.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
