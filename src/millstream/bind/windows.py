@@ -10,6 +10,7 @@ from millstream.bind.scope import Scope
 from millstream.errors import MillstreamError, Place
 from millstream.lang import Interval, StreamWindow, name_place_of, place_of
 from millstream.operators import Now, Range, RangeSlide, Rows, Unbounded
+from millstream.operators.rows import EVER
 
 
 def bind_window(
@@ -25,6 +26,8 @@ def bind_window(
             raise MillstreamError("[Now] takes no Slide", place, hint="Write [Range T Slide L].")
         case "unbounded" if slide is None:
             return Unbounded(stream)
+        case "unbounded" if isinstance(slide, int):
+            return Rows(EVER, (), None, slide, stream)
         case "unbounded":
             return RangeSlide(None, _slide_length(slide, domain, name, place), stream)
         case "range":

@@ -16,8 +16,8 @@ from millstream.engine.spool import Spool
 class Receiver(Protocol):
     """Takes the rows of named results. Names are those of queries, `<stream>.late`, `<stream>.errors`."""
 
-    def rows(self, name: str, batch: pa.RecordBatch) -> None:
-        """Take more rows of a result, in order."""
+    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
+        """Take more rows of a result, in order; `number` is the batch they belong to."""
 
     def whole(self, name: str, content: pa.RecordBatch) -> None:
         """Take the content of a stored result at the last instant."""
@@ -37,7 +37,7 @@ class Callbacks:
     def add(self, name: str, function: Callable[[pa.RecordBatch], None]) -> None:
         self.functions.setdefault(name, []).append(function)
 
-    def rows(self, name: str, batch: pa.RecordBatch) -> None:
+    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         for function in self.functions.get(name, ()):
             function(batch)
 
@@ -69,7 +69,7 @@ class Folder:
             for name, schema in self.schemas.items()
         }
 
-    def rows(self, name: str, batch: pa.RecordBatch) -> None:
+    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         if name in self._sinks and batch.num_rows:
             self._sinks[name].append(batch)
 

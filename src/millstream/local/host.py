@@ -122,7 +122,7 @@ class LocalHost:
 
     def _give(self, name: str, rows: pa.RecordBatch) -> None:
         for receiver in self.receivers:
-            receiver.rows(name, rows)
+            receiver.rows(name, rows, self.batches)
 
     def _levels(self, hauls: list[Haul], spans: Mapping[Node, Any]) -> dict[Node, list[Changes]]:
         graph = self.job.graph

@@ -15,6 +15,9 @@ from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order, group_order
 
+EVER = 2**61
+"""A count that no stream reaches: the window of `[Rows Unbounded Slide L]`."""
+
 COMPACT_BELOW = 0.5
 """Chunks are written anew when less than this share of their rows is still in the window."""
 
@@ -48,7 +51,7 @@ class Rows(Node):
     @property
     def words(self) -> str:
         parts = [f"Partition By {', '.join(self.partition_by)}"] if self.partition_by else []
-        parts.append(str(self.count))
+        parts.append("Unbounded" if self.count >= EVER else str(self.count))
         parts.extend([f"Range {self.length}"] if self.length is not None else [])
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])
         return " ".join(parts)
@@ -96,10 +99,10 @@ class Rows(Node):
     ) -> tuple[tuple[Changes, np.ndarray, np.ndarray], Log]:
         """Earlier tuples that may enter or leave now, with their partitions and numbers."""
         if not self.partition_by:
-            last = int(before[0])
+            waits = int(before[0]) - self.slide + (0 if self.count >= EVER else self.count)
             near = [c for c in kept.chunks
                     if c.first_due <= newest
-                    or (self.slide > 1 and c.last_due > last + self.count - self.slide)]
+                    or (self.slide > 1 and c.last_due > waits)]
             parts = [Changes.from_batch(chunk.load()) for chunk in near]
             old = Changes.concat(parts, self.input_schema)
             return (old, np.zeros(len(old), np.int64), old.weight), kept
@@ -188,5 +191,8 @@ class Rows(Node):
         return lively
 
     def _leaves(self, numbers: np.ndarray) -> np.ndarray:
-        """The number of the tuple with which each leaves."""
+        """The number of the tuple with which each is no longer needed here: it leaves, or, if it never
+        does, it has entered."""
+        if self.count >= EVER:
+            return -(-numbers // self.slide) * self.slide
         return -(-(numbers + self.count) // self.slide) * self.slide

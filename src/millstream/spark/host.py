@@ -137,6 +137,10 @@ class SparkHost:
                 raise MillstreamError(f"the run was stopped by an error: {_reason(str(failure))}")
         self.finish()
 
+    @property
+    def is_active(self) -> bool:
+        return self._query is not None and self._query.isActive
+
     def finish(self) -> None:
         for name in self.job.keeping:
             content = self.content(name)
@@ -200,7 +204,7 @@ class SparkHost:
     ) -> None:
         headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
         after = job.advance(self.clock, headers)
-        self._deliver(job, rows)
+        self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         commit = Commit(
             number, after, self.buckets, sizes,
@@ -214,11 +218,11 @@ class SparkHost:
         ):
             self.done.set()
 
-    def _deliver(self, job: Job, rows: list[dict[str, Any]]) -> None:
+    def _deliver(self, job: Job, rows: list[dict[str, Any]], number: int) -> None:
         for kind in ("late", "errors"):
             for row in rows:
                 if row["kind"] == kind:
-                    self._give(f"{row['name']}.{kind}", decode(pa.py_buffer(row["blob"])))
+                    self._give(f"{row['name']}.{kind}", decode(pa.py_buffer(row["blob"])), number)
         for name, root in job.telling.items():
             parts = [
                 Changes.from_batch(decode(pa.py_buffer(r["blob"])))
@@ -227,11 +231,11 @@ class SparkHost:
             if parts:
                 query = job.query(name)
                 told = f"{name}.changes" if query.form == COMPLETE else name
-                self._give(told, present(query, Changes.concat(parts, root.schema)))
+                self._give(told, present(query, Changes.concat(parts, root.schema)), number)
 
-    def _give(self, name: str, batch: pa.RecordBatch) -> None:
+    def _give(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         for receiver in self.receivers:
-            receiver.rows(name, batch)
+            receiver.rows(name, batch, number)
 
     def _report(
         self, rows: list[dict[str, Any]], headers: list[Header], number: int, started: float,

@@ -38,7 +38,7 @@ class Kept(Callbacks):
         super().__init__()
         self.parts: dict[str, list[pa.RecordBatch]] = {}
 
-    def rows(self, name: str, batch: pa.RecordBatch) -> None:
+    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         self.parts.setdefault(name, []).append(batch)
 
     def whole(self, name: str, content: pa.RecordBatch) -> None:

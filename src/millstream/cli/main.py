@@ -1,0 +1,98 @@
+"""The command `millstream`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from millstream.errors import MillstreamError
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    help="Continuous queries over streams on Spark, in one language.",
+)
+
+Script = Annotated[Path, typer.Argument(help="A script of statements.", metavar="SCRIPT.sql")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting, as key=value.", metavar="KEY=VALUE")
+]
+
+
+@app.command()
+def run(
+    script: Script,
+    out: Annotated[Path | None, typer.Option(help="Write every result to this folder.")] = None,
+    format: Annotated[str, typer.Option(help="csv, jsonl or parquet.")] = "csv",
+    changes: Annotated[bool, typer.Option(help="Also write the changes of stored results.")] = False,
+    follow: Annotated[bool, typer.Option(help="Go on reading files as they grow.")] = False,
+    checkpoint: Annotated[Path | None, typer.Option(help="Keep state here, and go on from it.")] = None,
+    master: Annotated[str | None, typer.Option(help="Spark's master URL; local[*] by default.")] = None,
+    set: SetOption = None,
+    host: Annotated[str, typer.Option(help="spark, or local for small data.")] = "spark",
+) -> None:
+    """Run a script: to the end of bounded sources, or until Ctrl-C."""
+    from millstream.cli.running import Options, run_script
+
+    run_script(Options(
+        script, out, format, changes, follow, checkpoint, master, tuple(set or ()), host,
+    ))
+
+
+@app.command()
+def explain(
+    script: Script,
+    stage: Annotated[str, typer.Option(help="bound, optimized or physical.")] = "optimized",
+    set: SetOption = None,
+) -> None:
+    """Show the plans of a script's queries, and the defaults they were given."""
+    from millstream.cli.running import load
+
+    session = load(script, tuple(set or ()), tell=lambda text: None)
+    plans = [session.explain(query, stage) for query in session.queries.values()]
+    typer.echo("\n\n".join(plans) or "the script registers no query")
+
+
+@app.command()
+def demo(
+    seconds: Annotated[int, typer.Option(help="How long to watch.")] = 30,
+    master: Annotated[str | None, typer.Option(help="Spark's master URL.")] = None,
+) -> None:
+    """Watch continuous queries answer on a live auction feed."""
+    from millstream.cli.demo import run_demo
+
+    run_demo(seconds, master)
+
+
+def main() -> None:
+    """The entry point: nothing that a person wrote wrongly ends in a traceback."""
+    try:
+        app(standalone_mode=False)
+    except MillstreamError as error:
+        _fail(error.render(), 1)
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        _fail("stopped", 130)
+    except Exception as error:
+        if os.environ.get("MILLSTREAM_DEBUG"):
+            raise
+        show = getattr(error, "format_message", None)
+        if show is not None:
+            _fail(show(), 2)
+        _fail(
+            f"a fault in Millstream: {type(error).__name__}: {str(error)[:500]}\n"
+            "hint: Set MILLSTREAM_DEBUG=1 to see where, and report it with the script.", 70,
+        )
+
+
+def _fail(text: str, code: int) -> None:
+    print(text, file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""`millstream run`: from a script file to results on the terminal or in a folder."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.cli.terminal import Progress, Terminal, say
+from millstream.engine.admit import ERRORS
+from millstream.engine.checkpoint import Commit, fingerprints
+from millstream.engine.job import Job
+from millstream.engine.outputs import COMPLETE, late_schema
+from millstream.engine.receivers import Folder, Receiver
+from millstream.errors import MillstreamError, closest
+from millstream.session import Session
+
+FORMATS = ("csv", "jsonl", "parquet")
+HOSTS = ("spark", "local")
+LARGEST_SCRIPT = 4_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `millstream run` was asked for."""
+
+    script: Path
+    out: Path | None = None
+    format: str = "csv"
+    changes: bool = False
+    follow: bool = False
+    checkpoint: Path | None = None
+    master: str | None = None
+    settings: tuple[str, ...] = ()
+    host: str = "spark"
+
+
+def run_script(options: Options) -> None:
+    """Load the script, run its job, and leave the results where they were asked for."""
+    _one_of("format", options.format, FORMATS)
+    _one_of("host", options.host, HOSTS)
+    session = load(options.script, options.settings, tell=print)
+    if not session.streams:
+        return
+    for query in session.queries.values():
+        for notice in query.notices:
+            say(notice.render())
+    stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
+    shown = frozenset(stored) if options.changes or options.out is None else frozenset()
+    job = session.job(shown)
+    with _stopping() as stop:
+        if options.host == "local":
+            _run_locally(session, job, options, stop)
+        else:
+            _run_on_spark(session, job, options, stop)
+
+
+def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Session:
+    """A session that has carried out the script."""
+    try:
+        if path.stat().st_size > LARGEST_SCRIPT:
+            raise MillstreamError(
+                f'script "{path}" has {path.stat().st_size:,} bytes, and {LARGEST_SCRIPT:,} are the most',
+                hint="Cut it into several scripts.",
+            )
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MillstreamError(f'script "{path}" does not exist') from None
+    except IsADirectoryError:
+        raise MillstreamError(f'"{path}" is a folder, not a script') from None
+    except PermissionError:
+        raise MillstreamError(f'script "{path}" cannot be read: permission denied') from None
+    except UnicodeDecodeError:
+        raise MillstreamError(f'script "{path}" is not text in UTF-8') from None
+    session = Session(base=str(path.absolute().parent), tell=tell)
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise MillstreamError(f'--set takes key=value, and this is "{setting}"',
+                                  hint="Write for example --set batch_rows=1000.")
+        session.pin(name.strip(), value.strip())
+    session.execute(text)
+    return session
+
+
+def _run_locally(session: Session, job: Job, options: Options, stop: threading.Event) -> None:
+    from millstream.local.host import LocalHost
+
+    if options.checkpoint is not None:
+        raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
+    receivers = _receivers(job, options, None)
+    LocalHost(job, session.sources(options.follow), receivers).run(stop.is_set)
+
+
+def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.Event) -> None:
+    from millstream.spark.host import SparkHost
+    from millstream.spark.session import make_session
+
+    session.sources(options.follow)  # what is wrong with a source is told before Spark starts
+    with Progress() as progress:
+        progress.note("starting Spark")
+        host = SparkHost(
+            make_session(options.master), job, lambda commit: _receivers(job, options, commit),
+            str(options.checkpoint) if options.checkpoint else None, options.follow,
+            progress=progress.batch, tell=lambda notice: say(notice.render()),
+        )
+        try:
+            host.run(stop.is_set)
+        finally:
+            host.close()
+
+
+def _receivers(job: Job, options: Options, commit: Commit | None) -> list[Receiver]:
+    if options.out is None:
+        return [Terminal(job)]
+    schemas: dict[str, pa.Schema] = {}
+    for name, root in job.telling.items():
+        query = job.query(name)
+        if query.form != COMPLETE or name in job.changes:
+            told = f"{name}.changes" if query.form == COMPLETE else name
+            schemas[told] = query.result_schema
+        del root
+    for name, stream in job.streams.items():
+        schemas[f"{name}.late"] = late_schema(stream.schema, stream.domain)
+        schemas[f"{name}.errors"] = ERRORS
+    sizes = _sizes(job, commit)
+    return [Folder(options.out, options.format, schemas, sizes)]
+
+
+def _sizes(job: Job, commit: Commit | None) -> dict[str, int]:
+    """How far the results of the checkpoint had come; those of changed queries begin anew."""
+    if commit is None:
+        return {}
+    now = fingerprints(job)
+    changed = {name for name in now if commit.queries.get(name) != now[name]}
+    return {k: v for k, v in commit.sizes.items() if k.removesuffix(".changes") not in changed}
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Ctrl-C and TERM ask for an end after the batch; a second Ctrl-C ends at once."""
+    stop = threading.Event()
+
+    def asked(number: int, frame: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        say("stopping after this batch")
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        near = closest(value, allowed)
+        raise MillstreamError(
+            f'--{what} cannot be "{value}"',
+            hint=f'Did you mean "{near}"?' if near else f"It is one of {', '.join(allowed)}.",
+        )

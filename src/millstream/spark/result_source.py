@@ -1,0 +1,75 @@
+"""Results as a Spark stream: `spark.readStream.format("millstream")` over the log of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from millstream.engine.log import batches_between, last_batch
+from millstream.engine.store import decode
+
+
+class ResultSource(DataSource):
+    """The result rows of one query, batch by batch, each once."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "millstream"
+
+    def schema(self) -> str:
+        return self.options["schema"]
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return ResultReader(self.options["folder"], self.options["query"])
+
+
+class ResultReader(DataSourceStreamReader):
+    """An offset is the number of the last batch read."""
+
+    def __init__(self, folder: str, query: str) -> None:
+        self.folder, self.query = folder, query
+
+    def initialOffset(self) -> dict:
+        return {"batch": -1}
+
+    def latestOffset(self, start: dict, limit: Any = None) -> dict:
+        return {"batch": max(start["batch"], last_batch(Path(self.folder)))}
+
+    def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
+        paths = batches_between(Path(self.folder), self.query, start["batch"], end["batch"])
+        return [InputPartition(str(path)) for path in paths]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        yield unique_names(decode(pa.py_buffer(Path(partition.value).read_bytes())))
+
+    def commit(self, end: dict) -> None: ...
+
+
+def unique_names(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows under different names, which Spark needs."""
+    return batch.rename_columns(_unique(batch.schema.names))
+
+
+def spark_schema(schema: pa.Schema) -> str:
+    """The columns of a result in Spark's own words."""
+    named = pa.schema([f.with_name(n) for n, f in zip(_unique(schema.names), schema)])
+    return ", ".join(
+        f"`{f.name}` {f.dataType.simpleString()}"
+        for f in from_arrow_schema(named, prefer_timestamp_ntz=True)
+    )
+
+
+def _unique(names: list[str]) -> list[str]:
+    out: list[str] = []
+    for name in names:
+        new, number = name, 1
+        while new in out:
+            number += 1
+            new = f"{name}_{number}"
+        out.append(new)
+    return out
