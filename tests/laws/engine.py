@@ -38,13 +38,13 @@ def instants(kind: str, table: pa.Table) -> pa.Table:
     return table.set_column(place, field.name, table.column(place).cast(pa.int64()))
 
 
-def mismatch(case, settings: dict[str, str] | None = None) -> str | None:
+def mismatch(case, settings: dict[str, str] | None = None, restart: bool = False) -> str | None:
     """What differs between the engine and the oracle, or None."""
     expected = evaluate(case)
     with tempfile.TemporaryDirectory() as folder:
         script = write(case, Path(folder))
         try:
-            actual = run_script(script.read_text(), folder, settings)
+            actual = run_script(script.read_text(), folder, settings, restart)
         except MillstreamError as error:
             return f"refused: {error.render()}"
     return compare(expected, actual)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +21,7 @@ from millstream.engine.job import Job
 from millstream.engine.level import Level, split
 from millstream.engine.outputs import in_order, present
 from millstream.engine.receivers import Receiver
+from millstream.engine.store import Shelf
 from millstream.operators import Exchange, Stored
 
 Mailbox = dict[tuple[Exchange, int], list[Changes]]
@@ -101,6 +104,14 @@ class LocalHost:
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
+
+    def restarted(self, folder: Path) -> LocalHost:
+        """A new host that goes on where this one is, from files that hold all its state."""
+        for (level, bucket), states in self.states.items():
+            Shelf.at(folder, level, bucket).write(self.batches, states)
+        states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
+        clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
+        return replace(self, clock=clock, states=states)
 
     def finish(self) -> None:
         for name in self.job.keeping:

@@ -135,25 +135,20 @@ def _expand(rows: Changes, instants: np.ndarray) -> Changes:
 
 def settle(rows: Changes) -> Changes:
     """Let rows of weight −1 cancel equal rows at the same instant; what is left has weight 1."""
-    if (rows.weight == 1).all():
-        return rows
-    rows = rows.take(np.argsort(rows.seq, kind="stable"))
-    codes, sums, _ = net(rows, rows.schema.names)
-    return _copies(rows, codes, sums)
+    return _cancelled(rows, rows.ts)
 
 
 def compact(rows: Changes) -> Changes:
     """The same content in as few rows as possible: rows that left early and their negatives go."""
+    return _cancelled(rows, rows.exp)
+
+
+def _cancelled(rows: Changes, instants: np.ndarray) -> Changes:
+    """Rows less their negatives: each takes away the row it was made from, known by its arrival."""
     if (rows.weight == 1).all():
         return rows
-    rows = rows.take(np.argsort(rows.seq, kind="stable"))
-    codes, _ = factorize([*rows.rows.columns, pa.array(rows.exp)], len(rows))
-    sums = np.bincount(codes, weights=rows.weight).astype(np.int64)
-    return _copies(rows, codes, sums)
-
-
-def _copies(rows: Changes, codes: np.ndarray, sums: np.ndarray) -> Changes:
-    candidates = np.flatnonzero((rows.weight > 0) & (sums[codes] > 0))
-    index = _first_of_each(codes, candidates, np.maximum(sums, 0), np.abs(rows.weight))
-    kept = rows.take(np.sort(index))
+    keys = [*rows.rows.columns, pa.array(instants), pa.array(rows.seq)]
+    codes, first = factorize(keys, len(rows))
+    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
+    kept = rows.take(np.sort(np.repeat(first, np.maximum(sums, 0))))
     return replace(kept, weight=np.ones(len(kept), np.int64))

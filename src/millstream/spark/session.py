@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -30,6 +33,24 @@ SETTINGS = {
 }
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Send what the Java process says while it starts, and later, to a file instead of the screen."""
+    if SparkSession.getActiveSession() is not None or os.environ.get("MILLSTREAM_DEBUG"):
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    log = tempfile.NamedTemporaryFile(prefix="millstream-spark-", suffix=".log", delete=False)
+    try:
+        os.dup2(log.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        log.close()
+
+
 def make_session(master: str | None = None) -> SparkSession:
     """A session on the given master, by default on this machine with all its cores.
 
@@ -44,6 +65,7 @@ def make_session(master: str | None = None) -> SparkSession:
     here = master.startswith("local")
     for key, value in {**SETTINGS, **(CLOSED if here else {})}.items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with _quiet():
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from millstream.session import Session
 
 
 def run_script(
-    script: str, base: str | Path = ".", settings: Mapping[str, str] | None = None
+    script: str, base: str | Path = ".", settings: Mapping[str, str] | None = None,
+    restart: bool = False,
 ) -> dict[str, pa.Table]:
     """The results of a script over bounded sources, by name.
 
     A stored result stands under its name, its changes under `<name>.changes`; late and bad rows
-    under `<stream>.late` and `<stream>.errors`.
+    under `<stream>.late` and `<stream>.errors`. With `restart`, everything the job knows goes to
+    disk and is read again after every batch.
     """
     session = Session(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
@@ -27,7 +30,15 @@ def run_script(
     job = session.job(frozenset(session.queries))
     kept = Kept()
     receivers: list[Receiver] = [kept]
-    LocalHost(job, session.sources(follow=False), receivers).run()
+    host = LocalHost(job, session.sources(follow=False), receivers)
+    if restart:
+        with tempfile.TemporaryDirectory() as folder:
+            while not host.is_done:
+                host.batch()
+                host = host.restarted(Path(folder))
+            host.finish()
+    else:
+        host.run()
     return kept.tables()
 
 
