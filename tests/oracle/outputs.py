@@ -21,8 +21,7 @@ def stream_of(timeline: Timeline, operator: str) -> list[Element]:
                 facts = now if at in active else []
         for fact in sorted(facts, key=rank):
             number = len(elements) + 1
-            order = (number,) if fact.order is None else fact.order
-            elements.append(Element(number, order, at, fact.row))
+            elements.append(Element(number, rank(fact), at, fact.row))
     return elements
 
 
@@ -40,8 +39,8 @@ def surplus(these: list[Fact], others: list[Fact]) -> list[Fact]:
 
 
 def rank(fact: Fact) -> tuple:
-    """Ties: by the arrival of the base row and the table rows; groups by their values."""
-    return values_rank(fact.row) if fact.order is None else fact.order
+    """Ties: by the arrival of the base row (a group has none: 0), then by the values."""
+    return (0 if fact.order is None else fact.order[0], values_rank(fact.row))
 
 
 def values_rank(row: Row) -> tuple:

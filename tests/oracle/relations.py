@@ -93,8 +93,7 @@ def meetings(query: Query, join, fact: Fact, tables: Tables, schemas: Schemas):
 
 
 def extended(fact: Fact, index: int, row: Row) -> Fact:
-    order = None if fact.order is None else (*fact.order, index)
-    return Fact((fact.identity, index), fact.ts, order, fact.row + row)
+    return Fact((fact.identity, index), fact.ts, fact.order, fact.row + row)
 
 
 def environment(query: Query, schemas: Schemas, row: Row) -> Env:
@@ -141,11 +140,21 @@ def grouped(query: Query, facts: list[tuple[Fact, Env]], schemas: Schemas) -> li
 
 def group_environment(query: Query, key: tuple, members: list[tuple[Fact, Env]]) -> Env:
     """The grouping values and the aggregates by name; members in the order of time."""
-    if all(fact.order is not None for fact, _ in members):
-        members = sorted(members, key=lambda member: (member[0].ts, member[0].order))
     env: Env = dict(zip((item.name for item in query.group_by), key))
-    envs = [env for _, env in members]
-    return env | {a.name: aggregate_value(a, envs) for a in query.aggregates}
+    return env | {a.name: aggregate_value(a, by_time(a, members)) for a in query.aggregates}
+
+
+def by_time(aggregate, members: list[tuple[Fact, Env]]) -> list[Env]:
+    """The members in the order of time, then of arrival, then of the aggregated value."""
+    if aggregate.function in ("first", "last"):
+
+        def moment(member: tuple[Fact, Env]) -> tuple:
+            fact, env = member
+            value = value_of(aggregate.argument, env)
+            return fact.ts, fact.order[0], (value is not None, value)
+
+        members = sorted(members, key=moment)
+    return [env for _, env in members]
 
 
 def select_row(query: Query, env: Env, types: dict[str, str]) -> Row:

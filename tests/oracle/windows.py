@@ -10,11 +10,11 @@ class Element:
     """⟨row, ts⟩; `number` tells equal elements apart, `order` ranks those of one instant.
 
     In a base stream both are the arrival number. The elements of a derived stream keep the
-    order of the base rows they come from.
+    arrival number of the base rows they come from, and go by their values where that is equal.
     """
 
     number: int
-    order: tuple[int, ...]
+    order: tuple
     ts: int
     row: Row
 

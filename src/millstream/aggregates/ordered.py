@@ -89,21 +89,21 @@ def _slots(
 
 
 def _dense_ranks(keys: list[pa.Array], length: int) -> np.ndarray:
+    """The rank of every row by the keys, equal rows alike, NULL first."""
     if length == 0:
         return np.zeros(0, np.int64)
-    if len(keys) > 1:
-        order = np.lexsort([k.to_numpy(zero_copy_only=False) for k in reversed(keys)])
-        same = np.ones(length, np.bool_)
-        for key in keys:
-            values = key.to_numpy(zero_copy_only=False)[order]
-            same[1:] &= values[1:] == values[:-1]
-        ranks = np.empty(length, np.int64)
-        fresh = ~same
-        fresh[0] = True
-        ranks[order] = np.cumsum(fresh) - 1
-        return ranks
-    key = keys[0].cast(pa.int8()) if pa.types.is_boolean(keys[0].type) else keys[0]
-    return pc.rank(key, tiebreaker="dense").to_numpy().astype(np.int64)
+    ranks = _ranks(keys[0])
+    for key in keys[1:]:
+        finer = _ranks(key)
+        ranks = np.unique(ranks * (finer.max() + 1) + finer, return_inverse=True)[1]
+    return ranks
+
+
+def _ranks(key: pa.Array) -> np.ndarray:
+    key = key.cast(pa.int8()) if pa.types.is_boolean(key.type) else key
+    ranks = pc.rank(key, tiebreaker="dense").to_numpy().astype(np.int64)
+    valid = validity(key)
+    return ranks if valid is None else np.where(valid, ranks, 0)
 
 
 def _value(

@@ -131,7 +131,7 @@ class GroupBy(Node):
         self, call: AggregateCall, batch: _Batch, saved: pa.RecordBatch | None
     ) -> tuple[pa.Array, pa.RecordBatch]:
         ordered = ORDERED[call.function]
-        by_names = call.arguments[1:] if ordered.by_time else call.arguments[:1]
+        by_names = (*call.arguments[1:], call.arguments[0]) if ordered.by_time else call.arguments
         fields = [self.input_schema.field(n) for n in (call.arguments[0], *by_names)]
         keys = [self.input_schema.field(n) for n in self.keys]
         layout = pa.schema(

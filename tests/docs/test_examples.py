@@ -1,0 +1,27 @@
+"""Every example of the README and of the manual gives what it shows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from docs.examples import ROOT, Example, examples, pages
+
+ALL = [example for page in pages() for example in examples(page)]
+
+
+@pytest.mark.parametrize("example", ALL, ids=str)
+def test_example(example: Example) -> None:
+    example.check()
+
+
+def test_there_are_examples_on_every_page_of_the_reference() -> None:
+    shown = {example.page for example in ALL}
+    reference = set((ROOT / "docs" / "language").glob("*.md"))
+    assert reference - shown == {ROOT / "docs" / "language" / "README.md"}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page) -> None:
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"

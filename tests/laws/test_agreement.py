@@ -1,0 +1,44 @@
+"""The engine agrees with the oracle on generated scripts, whatever must not matter."""
+
+import pytest
+from laws.engine import mismatch
+from oracle.generate import random_case, shrink
+
+CHUNK = 50
+CASES = 2000
+CONFIGURATIONS = {
+    "one row per batch": {"batch_rows": "1"},
+    "batches of three, seven buckets": {"batch_rows": "3", "buckets": "7"},
+    "one bucket": {"buckets": "1"},
+    "rules off": {"rules": "off", "batch_rows": "5"},
+}
+PER_CONFIGURATION = 250
+
+
+def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
+    """Compare one case; a failing one is shrunk and shown as a script."""
+    case = random_case(seed)
+    if mismatch(case, settings, restart) is None:
+        return
+    small = shrink(case, lambda c: mismatch(c, settings, restart) is not None)
+    rows = "\n".join(f"{s.name}: {s.rows}" for s in (*small.streams, *small.tables))
+    found = mismatch(small, settings, restart)
+    pytest.fail(f"seed {seed} with {settings}: {found}\n{small.to_sql()}\n{rows}")
+
+
+@pytest.mark.parametrize("start", range(0, CASES, CHUNK))
+def test_the_engine_agrees_with_the_oracle(start: int) -> None:
+    for seed in range(start, start + CHUNK):
+        check(seed, {})
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_what_must_not_matter_does_not(name: str) -> None:
+    first = 10_000 + 1_000 * list(CONFIGURATIONS).index(name)
+    for seed in range(first, first + PER_CONFIGURATION):
+        check(seed, CONFIGURATIONS[name])
+
+
+def test_a_restart_after_every_batch_does_not_matter() -> None:
+    for seed in range(20_000, 20_000 + PER_CONFIGURATION):
+        check(seed, {"batch_rows": "4"}, restart=True)
