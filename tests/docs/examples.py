@@ -82,7 +82,8 @@ class Example:
             except MillstreamError as error:
                 if not self.fails:
                     raise
-                return _Found({}, "", "", error.render().replace(folder, "…"))
+                told = [error.render().replace(folder, "…")]
+                return _Found({}, "", "", _lines(told))
             if self.fails:
                 raise AssertionError(f"{self}: the example was to fail")
             notices = [n.render() for query in queries for n in query.notices]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from millstream.algebra.expressions import name_text
+
 
 @dataclass(frozen=True)
 class AggregateCall:
@@ -18,6 +20,6 @@ class AggregateCall:
     parameter: float | None = None
 
     def __str__(self) -> str:
-        inside = ", ".join(self.arguments) or "*"
-        extra = "" if self.parameter is None else f", {self.parameter:g}"
-        return f"{self.function}({inside}{extra}) as {self.name}"
+        inside = ", ".join(name_text(a) for a in self.arguments) or "*"
+        extra = "" if self.parameter is None else f", {self.parameter!r}"
+        return f"{self.function}({inside}{extra}) as {name_text(self.name)}"

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from millstream.columns.keys import validity
 from millstream.columns.multiset import running_order
 from millstream.columns.order import group_order
-from millstream.columns.runs import Runs
+from millstream.columns.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +40,10 @@ class Ordered:
     by_time: bool = False
 
     def run(
-        self, runs: Runs, weights: np.ndarray, groups: np.ndarray, values: pa.Array,
+        self, trace: Trace, weights: np.ndarray, groups: np.ndarray, values: pa.Array,
         by: tuple[pa.Array, ...], present: Entries, group_count: int, fraction: float | None,
     ) -> tuple[pa.Array, Entries]:
-        """The result after every run, and the values present after the last."""
+        """The result for every row of the trace, and the values present at the end."""
         every = pa.concat_arrays([present.value, values])
         keys = tuple(pa.concat_arrays([old, new]) for old, new in zip(present.by, by))
         group = np.concatenate([present.group, groups])
@@ -56,7 +56,7 @@ class Ordered:
         ).astype(np.int64)
         at = float(self.fraction if fraction is None else fraction)
         found = running_order(
-            runs.order, runs.stops, runs.group, weights, counted[known:], slots[known:],
+            trace.event, trace.group, trace.row, len(trace), weights, counted[known:], slots[known:],
             counts, starts, at,
         )
         result = self.finish(every, example, *found[:2], found[2] if not self.distinct else found[3], at)

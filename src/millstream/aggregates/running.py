@@ -1,4 +1,4 @@
-"""Aggregates that follow from running sums: count, sum, avg, variance and standard deviation."""
+"""Aggregates that follow from running totals: count, sum, avg, variance and standard deviation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra.types import INTEGER
 from millstream.columns.keys import as_floats, as_words, validity
-from millstream.columns.runs import (
-    Runs,
+from millstream.columns.trace import (
+    Trace,
     running_counts,
     running_floats,
     running_integers,
@@ -20,139 +19,168 @@ from millstream.columns.runs import (
 )
 
 Totals = list[np.ndarray]
-ALWAYS = np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True)
-class Running:
-    """An aggregate kept as a few numbers per group.
+class Total:
+    """Numbers kept per group for one argument; several aggregates may rest on the same ones.
 
-    `totals` are the types of those numbers; `run` moves them along the runs and gives the result
-    after each. Law: the result depends on the rows present, not on the order or cut of the events.
+    `columns` are their types; `run` moves them along a trace and gives what they come to in every
+    row. Law: that depends on the rows present, not on the order or the cut of the events.
     """
 
-    totals: tuple[type, ...]
-    run: Callable[[Runs, np.ndarray, pa.Array | None, Totals, pa.DataType], pa.Array]
+    columns: tuple[type, ...]
+    run: Callable[[Trace, np.ndarray, pa.Array, Totals], tuple[np.ndarray, ...]]
 
 
-def count(
-    runs: Runs, weights: np.ndarray, values: pa.Array | None, totals: Totals, kind: pa.DataType
-) -> pa.Array:
-    valid = _valid(values)
-    return pa.array(
-        running_counts(runs.order, runs.stops, runs.group, weights, valid, totals[0]), INTEGER
+def _count(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+    valid = validity(values)
+    if valid is None:
+        valid = np.ones(len(values), np.bool_)
+    return (running_counts(*_along(trace), weights, valid, totals[0]),)
+
+
+def _whole_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+    return running_integers(*_along(trace), weights, _valid(values), _integers(values), *totals)
+
+
+def _real_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+    sums, odd = np.stack(totals[:2], axis=1), np.stack(totals[2:], axis=1)
+    out = running_floats(*_along(trace), weights, _valid(values), as_floats(values), sums, odd)
+    _put_back(totals, sums, odd)
+    return (out,)
+
+
+def _squares(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+    sums = np.stack(totals[:4], axis=1)
+    out = running_squares(
+        *_along(trace), weights, _valid(values), as_floats(values), sums, totals[4]
     )
+    _put_back(totals[:4], sums)
+    return (out,)
 
 
-def sum_of(
-    runs: Runs, weights: np.ndarray, values: pa.Array, totals: Totals, kind: pa.DataType
-) -> pa.Array:
-    sums, counts = _sums(runs, weights, values, totals, kind)
-    return pc.if_else(pa.array(counts > 0), sums, pa.scalar(None, kind))
+def _along(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    return trace.event, trace.group, trace.row, len(trace)
 
 
-def average(
-    runs: Runs, weights: np.ndarray, values: pa.Array, totals: Totals, kind: pa.DataType
-) -> pa.Array:
-    within = pa.decimal128(38, values.type.scale) if pa.types.is_decimal(values.type) else values.type
-    sums, counts = _sums(runs, weights, values, totals, within)
-    with np.errstate(all="ignore"):
-        means = sums.cast(pa.float64()).to_numpy(zero_copy_only=False) / counts
-    return pa.array(means, mask=counts <= 0)
+def _put_back(totals: Totals, *tables: np.ndarray) -> None:
+    columns = [column for table in tables for column in table.T]
+    for total, column in zip(totals, columns):
+        total[:] = column
 
 
-def deviation(finish: Callable[[np.ndarray, np.ndarray], np.ndarray], least: int) -> Callable[..., pa.Array]:
-    """Variance or standard deviation; NULL for fewer than `least` values."""
-
-    def run(
-        runs: Runs, weights: np.ndarray, values: pa.Array, totals: Totals, kind: pa.DataType
-    ) -> pa.Array:
-        floats, valid = as_floats(values), _valid(values)
-        sums = np.stack(totals[0:2], axis=1)
-        squares = np.stack(totals[2:4], axis=1)
-        moved = totals[4].copy()
-        around = running_squares(
-            runs.order, runs.stops, runs.group, weights, valid, floats, sums, squares, moved
-        )
-        counts = running_counts(runs.order, runs.stops, runs.group, weights, valid, totals[4])
-        for i, column in enumerate((sums[:, 0], sums[:, 1], squares[:, 0], squares[:, 1])):
-            totals[i][:] = column
-        with np.errstate(all="ignore"):
-            return pa.array(finish(around, counts), mask=counts < least)
-
-    return run
-
-
-def _sums(
-    runs: Runs, weights: np.ndarray, values: pa.Array, totals: Totals, kind: pa.DataType
-) -> tuple[pa.Array, np.ndarray]:
-    """The sums and the counts of values after every run."""
-    valid = _valid(values)
-    counts = running_counts(runs.order, runs.stops, runs.group, weights, valid, totals[-1])
-    if pa.types.is_floating(values.type):
-        odd = np.stack(totals[2:5], axis=1).astype(np.int64)
-        sums = running_floats(
-            runs.order, runs.stops, runs.group, weights, valid, as_floats(values),
-            totals[0], totals[1], odd,
-        )
-        for i in range(3):
-            totals[2 + i][:] = odd[:, i]
-        return pa.array(sums), counts
-    high, low = running_integers(
-        runs.order, runs.stops, runs.group, weights, valid, _integers(values), *totals[:2]
-    )
-    return _join_halves(high, low, kind), counts
+def _valid(values: pa.Array) -> np.ndarray:
+    valid = validity(values)
+    return np.zeros(0, np.bool_) if valid is None else valid
 
 
 def _integers(values: pa.Array) -> np.ndarray:
     """Integers, intervals as microseconds, decimals as their digits."""
-    if pa.types.is_decimal(values.type):
-        if len(values) == 0:
-            return np.zeros(0, np.int64)
-        raw = np.frombuffer(values.buffers()[1], np.int64)
-        return np.ascontiguousarray(raw[values.offset * 2 : (values.offset + len(values)) * 2 : 2])
-    return as_words(values)
+    if not pa.types.is_decimal(values.type):
+        return as_words(values)
+    if len(values) == 0:
+        return np.zeros(0, np.int64)
+    raw = np.frombuffer(values.buffers()[1], np.int64)
+    return np.ascontiguousarray(raw[values.offset * 2 : (values.offset + len(values)) * 2 : 2])
+
+
+TOTALS = {
+    "count": Total((np.int64,), _count),
+    "whole": Total((np.int64, np.int64), _whole_sum),
+    "real": Total((np.float64, np.float64, np.int64, np.int64, np.int64), _real_sum),
+    "squares": Total((np.float64, np.float64, np.float64, np.float64, np.int64), _squares),
+}
+
+Finish = Callable[[np.ndarray, tuple[np.ndarray, ...], pa.DataType, pa.DataType], pa.Array]
+
+
+def _finish_count(
+    counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
+) -> pa.Array:
+    return pa.array(counts)
+
+
+def _finish_sum(
+    counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
+) -> pa.Array:
+    if len(sums) == 1:
+        return pa.array(sums[0], mask=_none(counts))
+    whole = _join_halves(*sums, kind)
+    none = _none(counts)
+    return whole if none is None else pc.if_else(pa.array(none), pa.scalar(None, kind), whole)
+
+
+def _finish_average(
+    counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
+) -> pa.Array:
+    total = sums[0]
+    if len(sums) == 2:
+        total = sums[0] * 4294967296.0 + sums[1]
+        fits = np.abs(sums[0]) < 2**20
+        total = np.where(fits, ((sums[0] << 32) + sums[1]).astype(np.float64), total)
+        if pa.types.is_decimal(argument):
+            total = total / 10.0**argument.scale
+    with np.errstate(all="ignore"):
+        return pa.array(total / counts, mask=_none(counts))
+
+
+def _deviation(compute: Callable[[np.ndarray, np.ndarray], np.ndarray], least: int) -> Finish:
+    """Variance or standard deviation; NULL for fewer than `least` values."""
+
+    def finish(
+        counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
+    ) -> pa.Array:
+        with np.errstate(all="ignore"):
+            return pa.array(compute(sums[0], counts), mask=counts < least)
+
+    return finish
+
+
+def _none(counts: np.ndarray) -> np.ndarray | None:
+    """Where there is nothing to add up; None when there always is."""
+    none = counts <= 0
+    return none if none.any() else None
 
 
 def _join_halves(high: np.ndarray, low: np.ndarray, kind: pa.DataType) -> pa.Array:
     """high·2³² + low in the result's type; NULL where a bigint cannot hold it."""
-    if pa.types.is_decimal(kind):
-        whole = high.astype(object) * 2**32 + low if len(high) else high
-        if np.all(np.abs(high) < 2**31):
-            small = (high << 32) + low
-            digits = np.empty(2 * len(small), np.int64)
-            digits[0::2], digits[1::2] = small, small >> 63
-            return pa.Array.from_buffers(kind, len(small), [None, pa.py_buffer(digits)])
-        import decimal
-
-        return pa.array([decimal.Decimal(int(w)).scaleb(-kind.scale) for w in whole], kind)
     fits = (high >= -(2**31)) & (high < 2**31)
-    return pa.array((high << 32) + low, mask=~fits).cast(kind)
+    small = (high << 32) + low
+    if not pa.types.is_decimal(kind):
+        return pa.array(small, mask=None if fits.all() else ~fits).cast(kind)
+    if fits.all():
+        digits = np.empty(2 * len(small), np.int64)
+        digits[0::2], digits[1::2] = small, small >> 63
+        return pa.Array.from_buffers(kind, len(small), [None, pa.py_buffer(digits)])
+    whole = pa.array(high).cast(pa.decimal128(38, 0))
+    joined = pc.add(pc.multiply(whole.cast(pa.decimal128(25, 0)), pa.scalar(2**32, pa.int64()).cast(
+        pa.decimal128(12, 0))), pa.array(low).cast(pa.decimal128(19, 0)))
+    digits = joined.cast(pa.decimal128(38, 0))
+    return pa.Array.from_buffers(kind, len(digits), digits.buffers())
 
 
-def _valid(values: pa.Array | None) -> np.ndarray:
-    valid = None if values is None else validity(values)
-    return ALWAYS if valid is None else valid
+@dataclass(frozen=True)
+class Running:
+    """An aggregate made from the count of its values and one more total."""
 
+    total: str | None
+    finish: Finish
 
-_WHOLE = (np.int64, np.int64, np.int64)
-_REAL = (np.float64, np.float64, np.int64, np.int64, np.int64, np.int64)
-_SPREAD = (np.float64, np.float64, np.float64, np.float64, np.int64)
 
 RUNNING = {
-    "count": Running((np.int64,), count),
-    "sum": Running(_WHOLE, sum_of),
-    "avg": Running(_WHOLE, average),
-    "var_samp": Running(_SPREAD, deviation(lambda m, n: m / (n - 1), 2)),
-    "var_pop": Running(_SPREAD, deviation(lambda m, n: m / n, 1)),
-    "stddev_samp": Running(_SPREAD, deviation(lambda m, n: np.sqrt(m / (n - 1)), 2)),
-    "stddev_pop": Running(_SPREAD, deviation(lambda m, n: np.sqrt(m / n), 1)),
+    "count": Running(None, _finish_count),
+    "sum": Running("sum", _finish_sum),
+    "avg": Running("sum", _finish_average),
+    "var_samp": Running("squares", _deviation(lambda m, n: m / (n - 1), 2)),
+    "var_pop": Running("squares", _deviation(lambda m, n: m / n, 1)),
+    "stddev_samp": Running("squares", _deviation(lambda m, n: np.sqrt(m / (n - 1)), 2)),
+    "stddev_pop": Running("squares", _deviation(lambda m, n: np.sqrt(m / n), 1)),
 }
 
 
-def running(function: str, argument: pa.DataType | None) -> Running | None:
-    """How to keep an aggregate of such an argument as totals, or None if it cannot be."""
-    found = RUNNING.get(function)
-    if found is not None and function in ("sum", "avg") and pa.types.is_floating(argument):
-        return Running(_REAL, found.run)
-    return found
+def total_name(running: Running, argument: pa.DataType) -> str | None:
+    """Which total of TOTALS an aggregate of such an argument rests on, beside the count."""
+    if running.total == "sum":
+        return "real" if pa.types.is_floating(argument) else "whole"
+    return running.total

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.time import INFINITY
-from millstream.columns.order import is_sorted
+from millstream.columns.order import is_sorted, stable_order
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
 
@@ -23,8 +23,9 @@ class Changes:
     −1, from the instant it leaves to the same `exp`. A stream is the same thing with every element
     present at its own instant only (exp = ts + 1).
 
-    `seq` is the arrival number that orders elements of equal ts. `groups`, when an operator knows
-    it, numbers the keys of the rows, which then lie sorted by (group, ts).
+    `seq` is the arrival number that orders elements of equal ts. `previous`, when an operator knows
+    it, gives for every row the one of the same key before it among these rows, or −1; the rows then
+    lie in the order of time.
     """
 
     rows: pa.RecordBatch
@@ -32,7 +33,7 @@ class Changes:
     exp: np.ndarray
     weight: np.ndarray
     seq: np.ndarray
-    groups: np.ndarray | None = None
+    previous: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -69,6 +70,34 @@ class Changes:
     def with_rows(self, rows: pa.RecordBatch) -> Changes:
         return replace(self, rows=rows)
 
+    def plain(self) -> Changes:
+        """The same without what is known of keys."""
+        return self if self.previous is None else replace(self, previous=None)
+
+    def slice(self, start: int, stop: int) -> Changes:
+        """Rows of a stretch, without copying."""
+        if start == 0 and stop == len(self):
+            return self
+        return Changes(
+            self.rows.slice(start, stop - start) if self.rows.num_columns else self.rows,
+            self.ts[start:stop],
+            self.exp[start:stop],
+            self.weight[start:stop],
+            self.seq[start:stop],
+        )
+
+    def sorted_by_exp(self) -> Changes:
+        order = stable_order(self.exp)
+        return self if order is None else self.take(order)
+
+    def split(self, by: np.ndarray, bound: int) -> tuple[Changes, Changes]:
+        """The rows whose value is at most the bound, and the others; free of copying when sorted."""
+        if is_sorted(by):
+            at = int(np.searchsorted(by, bound, side="right"))
+            return self.slice(0, at), self.slice(at, len(self))
+        below = by <= bound
+        return self.keep(below).plain(), self.keep(~below).plain()
+
     def take(self, index: np.ndarray) -> Changes:
         return Changes(
             take_rows(self.rows, index),
@@ -84,14 +113,17 @@ class Changes:
             return self
         index = np.flatnonzero(mask)
         kept = self.take(index)
-        return kept if self.groups is None else replace(kept, groups=self.groups[index])
+        if self.previous is None:
+            return kept
+        place = np.full(len(self) + 1, -1)
+        place[index] = np.arange(len(index))
+        return replace(kept, previous=place[self.previous[index]])
 
     def in_time_order(self) -> Changes:
         """Sorted by ts, and by arrival inside one ts; free when it already is."""
         changes = self if is_sorted(self.seq) else self.take(np.argsort(self.seq, kind="stable"))
-        if is_sorted(changes.ts):
-            return changes
-        return changes.take(np.argsort(changes.ts, kind="stable"))
+        order = stable_order(changes.ts)
+        return changes if order is None else changes.take(order)
 
     def to_batch(self) -> pa.RecordBatch:
         """One record batch with the times as columns, for the way between processes and to disk."""

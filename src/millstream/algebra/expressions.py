@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +13,13 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.algebra.types import BOOLEAN, type_name
+
+
+INFIX = ("and", "or", "like", "div")
+"""Functions with a name that are written between their arguments."""
+
+WORDS = frozenset(("and", "as", "case", "cast", "div", "else", "end", "false", "like", "null", "on",
+                   "or", "then", "true", "when"))
 
 
 class Expression:
@@ -31,7 +40,7 @@ class Column(Expression):
     type: pa.DataType
 
     def __str__(self) -> str:
-        return self.name
+        return name_text(self.name)
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Literal(Expression):
     type: pa.DataType
 
     def __str__(self) -> str:
-        return _literal_text(self.value)
+        return _literal_text(self.value, self.type)
 
 
 @dataclass(frozen=True)
@@ -59,7 +68,7 @@ class Call(Expression):
 
     def __str__(self) -> str:
         arguments = [str(a) for a in self.arguments]
-        if not self.function[0].isalpha() and len(arguments) == 2:
+        if (self.function in INFIX or not self.function[0].isalpha()) and len(arguments) == 2:
             return f"({arguments[0]} {self.function} {arguments[1]})"
         return f"{self.function}({', '.join(arguments)})"
 
@@ -151,10 +160,20 @@ def conjunction(conditions: list[Expression]) -> Expression:
     return result
 
 
-def _literal_text(value: Any) -> str:
+def name_text(name: str) -> str:
+    """A name as it stands in a plan text: in quotes when it could be taken for something else.
+
+    >>> name_text("price"), name_text("count(*)")
+    ('price', '"count(*)"')
+    """
+    simple = re.fullmatch(r"[^\W\d][\w.]*|#\w+", name) and name.lower() not in WORDS
+    return name if simple else '"' + name.replace('"', '""') + '"'
+
+
+def _literal_text(value: Any, kind: pa.DataType) -> str:
     match value:
         case None:
-            return "NULL"
+            return "NULL" if pa.types.is_null(kind) else f"{type_name(kind)} NULL"
         case bool():
             return "true" if value else "false"
         case str():
@@ -164,7 +183,10 @@ def _literal_text(value: Any) -> str:
         case dt.date():
             return f"date '{value.isoformat()}'"
         case dt.timedelta():
-            return f"interval '{value.total_seconds():g}' second"
+            seconds = f"{decimal.Decimal(value // dt.timedelta(microseconds=1)) / 1_000_000:f}"
+            return f"interval '{seconds}' second"
         case decimal.Decimal():
-            return f"{value}"
+            return f"{type_name(kind)} '{value}'"
+        case float() if not math.isfinite(value):
+            return f"double '{value}'"
     return repr(value)

@@ -7,12 +7,10 @@ from numba import njit
 
 
 @njit(cache=True)
-def running_order(
-    order: np.ndarray, stops: np.ndarray, group: np.ndarray, weights: np.ndarray,
-    valid: np.ndarray, slots: np.ndarray, slot_counts: np.ndarray, slot_starts: np.ndarray,
-    fraction: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Follow a multiset per group and find, at the end of every run, the values around a fraction.
+def running_order(  # type: ignore[no-untyped-def]
+    event, group, row, rows, weights, valid, slots, slot_counts, slot_starts, fraction
+):
+    """Follow a multiset per group and find, after every row's instant, the values around a fraction.
 
     Every value of a group has a slot; slots of a group lie together in value order
     (`slot_starts`), `slot_counts` says how often each is present and moves on. Gives the slots just
@@ -27,20 +25,19 @@ def running_order(
         for s in range(slot_starts[g], slot_starts[g + 1]):
             totals[g] += slot_counts[s]
             distinct[g] += slot_counts[s] > 0
-    below = np.full(len(stops), -1, np.int64)
-    above = np.full(len(stops), -1, np.int64)
-    sizes = np.empty(len(stops), np.int64)
-    kinds = np.empty(len(stops), np.int64)
-    k = 0
-    for r in range(len(stops)):
-        g = group[r]
-        start, size = slot_starts[g], slot_starts[g + 1] - slot_starts[g]
-        while k < stops[r]:
-            e = order[k]
-            k += 1
-            if len(valid) and not valid[e]:
-                continue
-            s, w = slots[e], weights[e]
+    below = np.full(rows, -1, np.int64)
+    above = np.full(rows, -1, np.int64)
+    sizes = np.zeros(rows, np.int64)
+    kinds = np.zeros(rows, np.int64)
+    for k in range(len(event)):
+        e = event[k]
+        g = group[k]
+        r = row[k]
+        start = slot_starts[g]
+        size = slot_starts[g + 1] - start
+        if valid[e]:
+            s = slots[e]
+            w = weights[e]
             before = slot_counts[s]
             slot_counts[s] = before + w
             totals[g] += w
@@ -51,7 +48,8 @@ def running_order(
                 i += i & -i
         sizes[r] = totals[g]
         kinds[r] = distinct[g]
-        if totals[g] > 0:
+        last = k + 1 == len(event) or row[k + 1] != r
+        if totals[g] > 0 and last:
             place = fraction * (totals[g] - 1)
             low = np.int64(np.floor(place))
             below[r] = start + _find(tree, start, size, low)

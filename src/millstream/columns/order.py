@@ -17,31 +17,13 @@ def is_sorted(values: np.ndarray) -> bool:
     return True
 
 
-def stable_order(values: np.ndarray) -> np.ndarray:
-    """The order that sorts the values and keeps ties as they are; cheap when they are sorted.
+def stable_order(values: np.ndarray) -> np.ndarray | None:
+    """The order that sorts the values and keeps ties as they are; None when they are sorted.
 
     >>> stable_order(np.array([3, 1, 3, 2])).tolist()
     [1, 3, 0, 2]
     """
-    if is_sorted(values):
-        return np.arange(len(values))
-    return np.argsort(values, kind="stable")
-
-
-@njit(cache=True)
-def merge_order(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The order that merges two sorted runs laid end to end; at a tie the left one comes first."""
-    n, m = len(left), len(right)
-    out = np.empty(n + m, np.int64)
-    i = j = 0
-    for k in range(n + m):
-        if j >= m or (i < n and left[i] <= right[j]):
-            out[k] = i
-            i += 1
-        else:
-            out[k] = n + j
-            j += 1
-    return out
+    return None if is_sorted(values) else np.argsort(values, kind="stable")
 
 
 @njit(cache=True)

@@ -49,7 +49,7 @@ class Job:
 
     @cached_property
     def graph(self) -> Graph:
-        return Graph((*self.telling.values(), *self.keeping.values()))
+        return Graph(tuple(dict.fromkeys((*self.telling.values(), *self.keeping.values()))))
 
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)

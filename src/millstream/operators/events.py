@@ -11,7 +11,6 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.state import Log
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
-from millstream.columns.order import stable_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +26,7 @@ class Events:
     def merged(self) -> Changes:
         """All events as one: ts is the instant, weight what it adds."""
         ends = replace(self.ends, ts=self.ends.exp, weight=-self.ends.weight)
-        return Changes.concat([replace(self.starts, groups=None), ends], self.starts.schema)
+        return Changes.concat([self.starts.plain(), ends], self.starts.schema)
 
     @property
     def instants(self) -> np.ndarray:
@@ -40,14 +39,18 @@ def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
 
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
-    ends_now = changes.exp <= span.end
-    ahead = changes.keep(~ends_now & (changes.exp != INFINITY))
-    fallen = [part.keep((part.exp > span.start) & (part.exp <= span.end))
-              for part in due.touching(span.start, span.end)]
-    ends = Changes.concat([*fallen, changes.keep(ends_now)], changes.schema)
-    ends = _cancel(ends.take(stable_order(ends.exp)))
-    ahead = ahead.take(stable_order(ahead.exp))
-    return due.after(span.end).append(ahead, ahead.exp), Events(changes, ends)
+    done, later = changes.split(changes.exp, span.end)
+    ahead = later.keep(later.exp != INFINITY).plain().sorted_by_exp()
+    fallen = [_due(part, span) for part in due.touching(span.start, span.end)]
+    ends = Changes.concat([*fallen, done.plain()], changes.schema).sorted_by_exp()
+    return due.after(span.end).append(ahead, ahead.exp), Events(changes, _cancel(ends))
+
+
+def _due(part: Changes, span: Span) -> Changes:
+    """Of rows sorted by expiration those that expire in the span."""
+    first = np.searchsorted(part.exp, span.start, side="right")
+    last = np.searchsorted(part.exp, span.end, side="right")
+    return part.slice(int(first), int(last))
 
 
 def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

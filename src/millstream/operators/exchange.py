@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread
 
 
@@ -31,4 +32,4 @@ class Exchange(Node):
                 return "anywhere"
             case ():
                 return "to one bucket"
-        return f"by {', '.join(self.by)}"
+        return f"by {', '.join(name_text(name) for name in self.by)}"

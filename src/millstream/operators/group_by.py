@@ -8,21 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.aggregates.call import AggregateCall
 from millstream.aggregates.ordered import ORDERED, Entries
-from millstream.aggregates.running import Running, running
+from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
-from millstream.columns.order import merge_order, stable_order
-from millstream.columns.runs import Runs
+from millstream.columns.order import stable_order
+from millstream.columns.trace import Trace, follow
 from millstream.operators.events import Events, unfold
 
-PRESENT = AggregateCall("#rows", "count", (), pa.int64())
-"""How many rows a group has: without any, it has no row in the answer."""
+PRESENT = "#present"
+"""The column of the groups that counts their rows: without any, a group has no row in the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,6 @@ class GroupBy(Node):
     def needs(self) -> Spread:
         return self.keys
 
-    def spread(self, given: Spread) -> Spread:
-        return given
-
     @property
     def words(self) -> str:
         calls = ", ".join(str(call) for call in self.calls)
@@ -70,9 +68,15 @@ class GroupBy(Node):
         if len(events.starts) + len(events.ends) == 0 and begin is None:
             return {**state, "due": due}, Changes.empty(self.schema)
         batch = _Batch.of(self, groups, events, begin)
-        columns, after, parts = self._aggregate(batch, groups, state)
-        out = self._emit(batch, columns, groups)
-        return {**parts, "due": due, "groups": self._remember(batch, columns, after, groups)}, out
+        totals = {name: _extended(groups, name, batch.group_count) for name in self._totals}
+        shown = np.arange(batch.group_count) < groups.num_rows
+        trace = follow(
+            batch.groups, batch.instants, batch.weights, batch.first_ends, totals[PRESENT], shown
+        )
+        results, parts = self._aggregate(batch, trace, totals, state)
+        out = self._emit(batch, trace, results, groups)
+        kept = self._remember(batch, trace, results, totals, groups)
+        return {**parts, "due": due, "groups": kept}, out
 
     def _begin(self, groups: pa.RecordBatch, span: Span) -> int | None:
         """The instant from which a global aggregate has its row, if that lies in this span.
@@ -83,52 +87,70 @@ class GroupBy(Node):
             return None
         return max(span.begin, span.start + 1) if span.end > span.start else None
 
-    @property
-    def _all_calls(self) -> tuple[AggregateCall, ...]:
-        return (PRESENT, *self.calls)
+    @cached_property
+    def _totals(self) -> dict[str, type]:
+        """The columns of numbers kept per group: each total once, however many calls rest on it."""
+        found: dict[str, type] = {PRESENT: np.int64}
+        for call in self.calls:
+            for total, argument in self._totals_of(call):
+                for i, kind in enumerate(TOTALS[total].columns):
+                    found[f"#{total} {argument} {i}"] = kind
+        return found
 
-    def _running(self, call: AggregateCall) -> Running | None:
-        argument = self.input_schema.field(call.arguments[0]).type if call.arguments else None
-        return running(call.function, argument)
-
-    def _totals_of(self, call: AggregateCall) -> tuple[type, ...]:
-        method = self._running(call)
-        return method.totals if method is not None else ()
+    def _totals_of(self, call: AggregateCall) -> list[tuple[str, str]]:
+        if call.function not in RUNNING or not call.arguments:
+            return []
+        argument = call.arguments[0]
+        more = total_name(RUNNING[call.function], self.input_schema.field(argument).type)
+        return [("count", argument), *([(more, argument)] if more else [])]
 
     @cached_property
     def _groups_schema(self) -> pa.Schema:
-        """Keys, then what is shown, then the totals of the running aggregates."""
+        """Keys, then the row that is shown, then the totals."""
         totals = [
-            pa.field(f"#{call.name}#{i}", pa.from_numpy_dtype(np.dtype(kind)))
-            for call in self._all_calls
-            for i, kind in enumerate(self._totals_of(call))
+            pa.field(name, pa.from_numpy_dtype(np.dtype(kind)))
+            for name, kind in self._totals.items()
         ]
-        return pa.schema([*self.schema, pa.field("#shown", pa.int64()), *totals])
+        return pa.schema([*self.schema, *totals])
 
     def _aggregate(
-        self, batch: _Batch, groups: pa.RecordBatch, state: State
-    ) -> tuple[dict[str, pa.Array], dict[str, np.ndarray], dict[str, pa.RecordBatch]]:
-        """The result of every call after every run, the totals, and the ordered values after all."""
+        self, batch: _Batch, trace: Trace, totals: dict[str, np.ndarray], state: State
+    ) -> tuple[dict[str, pa.Array], dict[str, pa.RecordBatch]]:
+        """What every call comes to in every row of the trace, and the ordered values at the end."""
         results: dict[str, pa.Array] = {}
-        after: dict[str, np.ndarray] = {}
         parts: dict[str, pa.RecordBatch] = {}
-        for call in self._all_calls:
-            values = batch.column(call.arguments[0]) if call.arguments else None
-            method = self._running(call)
-            if method is not None:
-                names = [f"#{call.name}#{i}" for i in range(len(method.totals))]
-                totals = [_extended(groups, name, batch.group_count) for name in names]
-                results[call.name] = method.run(
-                    batch.runs, batch.weights, values, totals, call.type
-                )
-                after.update(zip(names, totals))
-            else:
+        done: dict[tuple[str, str], tuple[np.ndarray, ...]] = {}
+        for call in self.calls:
+            if call.function in ORDERED:
                 part = f"values {call.name}"
-                results[call.name], parts[part] = self._ordered(call, batch, state.get(part))
-        return results, after, parts
+                results[call.name], parts[part] = self._ordered(call, batch, trace, state.get(part))
+                continue
+            for need in self._totals_of(call):
+                if need not in done:
+                    done[need] = self._total(need, batch, trace, totals)
+            needs = [done[need] for need in self._totals_of(call)]
+            counts = needs[0][0] if needs else trace.present
+            argument = batch.column(call.arguments[0]).type if call.arguments else pa.int64()
+            results[call.name] = RUNNING[call.function].finish(
+                counts, needs[-1] if len(needs) > 1 else (), argument, call.type
+            )
+        return results, parts
+
+    def _total(
+        self, need: tuple[str, str], batch: _Batch, trace: Trace, totals: dict[str, np.ndarray]
+    ) -> tuple[np.ndarray, ...]:
+        name, argument = need
+        total, values = TOTALS[name], batch.column(argument)
+        columns = [totals[f"#{name} {argument} {i}"] for i in range(len(total.columns))]
+        if name == "count" and values.null_count == 0:
+            missing = totals[PRESENT] - columns[0] - _moved(batch, trace)
+            if not missing.any():  # the argument is never NULL: its count is that of the rows
+                columns[0][:] = totals[PRESENT]
+                return (trace.present,)
+        return total.run(trace, batch.weights, values, columns)
 
     def _ordered(
-        self, call: AggregateCall, batch: _Batch, saved: pa.RecordBatch | None
+        self, call: AggregateCall, batch: _Batch, trace: Trace, saved: pa.RecordBatch | None
     ) -> tuple[pa.Array, pa.RecordBatch]:
         ordered = ORDERED[call.function]
         by_names = (*call.arguments[1:], call.arguments[0]) if ordered.by_time else call.arguments
@@ -146,7 +168,7 @@ class GroupBy(Node):
             saved.column(saved.num_columns - 1).to_numpy(),
         )
         result, left = ordered.run(
-            batch.runs, batch.weights, batch.groups, batch.column(call.arguments[0]),
+            trace, batch.weights, batch.groups, batch.column(call.arguments[0]),
             tuple(batch.column(n) for n in by_names), present, batch.group_count, call.parameter,
         )
         named = take_rows(batch.keys, left.group)
@@ -156,102 +178,92 @@ class GroupBy(Node):
         return result, kept
 
     def _emit(
-        self, batch: _Batch, results: dict[str, pa.Array], groups: pa.RecordBatch
+        self, batch: _Batch, trace: Trace, results: dict[str, pa.Array], groups: pa.RecordBatch
     ) -> Changes:
-        runs = batch.runs
-        alive = np.ones(len(runs), np.bool_)
-        if self.keys:
-            alive = results[PRESENT.name].to_numpy() > 0
-        shown = _extended(groups, "#shown", batch.group_count) > 0
-        closes = runs.first_of_group & shown[runs.group]
-        following = np.append(runs.instant[1:], INFINITY)
-        until = np.where(runs.last_of_group, INFINITY, following)
-        # Row i of a group's old values comes first, then its runs: positions by a running count.
-        places = np.cumsum(closes.astype(np.int64) + alive)
-        total = int(places[-1]) if len(places) else 0
-        source = np.empty(total, np.int64)
-        closing, living = np.flatnonzero(closes), np.flatnonzero(alive)
-        at_close = places[closing] - 1 - alive[closing]
-        at_alive = places[living] - 1
-        known = groups.num_rows
-        source[at_close] = runs.group[closing]
-        source[at_alive] = known + living
-        run_of = np.empty(total, np.int64)
-        run_of[at_close], run_of[at_alive] = closing, living
-        weight = np.ones(total, np.int64)
-        weight[at_close] = -1
-        exp = until[run_of]
-        exp[at_close] = INFINITY
-        index = pa.array(source)
-        columns = [
-            pa.concat_arrays([groups.column(c.name), results[c.name]]).take(index)
-            for c in self.calls
-        ]
-        group = runs.group[run_of]
-        rows = pa.RecordBatch.from_arrays(
-            [*take_rows(batch.keys, group).columns, *columns], schema=self.schema
+        """The rows of the trace: groups as they are from instant to instant, and what they close."""
+        closing = np.flatnonzero(trace.closes)
+        columns = list(take_rows(batch.keys, trace.row_group).columns)
+        for call in self.calls:
+            column = results[call.name]
+            if len(closing):
+                before = groups.column(call.name).take(pa.array(trace.row_group[closing]))
+                column = pc.replace_with_mask(column, pa.array(trace.closes), before)
+            columns.append(column)
+        rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        weight = np.where(trace.closes, -1, 1)
+        out = Changes(
+            rows, trace.ts, trace.exp, weight, np.zeros(len(trace), np.int64), trace.previous
         )
-        return Changes(
-            rows, runs.instant[run_of], exp, weight, np.zeros(total, np.int64), groups=group
-        )
+        return out.keep(trace.closes | (trace.present > 0)) if self.keys else out
 
     def _remember(
-        self, batch: _Batch, results: dict[str, pa.Array], after: dict[str, np.ndarray],
-        groups: pa.RecordBatch,
+        self, batch: _Batch, trace: Trace, results: dict[str, pa.Array],
+        totals: dict[str, np.ndarray], groups: pa.RecordBatch,
     ) -> pa.RecordBatch:
         """The groups that still have rows, with their totals and the row they show."""
-        last = np.flatnonzero(batch.runs.last_of_group)
-        source = np.arange(batch.group_count)
-        source[batch.runs.group[last]] = groups.num_rows + last
         kept = np.ones(batch.group_count, np.bool_)
         if self.keys:
-            kept = after[f"#{PRESENT.name}#0"] > 0
+            kept = totals[PRESENT] > 0
+        touched = trace.latest >= 0
+        source = np.where(touched, groups.num_rows + trace.latest, np.arange(batch.group_count))
         index = pa.array(source[kept])
         shown = [
             pa.concat_arrays([groups.column(c.name), results[c.name]]).take(index)
             for c in self.calls
         ]
         keys = take_rows(batch.keys, np.flatnonzero(kept))
-        flags = pa.array(np.ones(int(kept.sum()), np.int64))
-        totals = [pa.array(column[kept]) for column in after.values()]
-        order = {name: array for name, array in zip(after, totals)}
-        names = self._groups_schema.names[len(self.schema) + 1 :]
+        numbers = [pa.array(column[kept]) for column in totals.values()]
         return pa.RecordBatch.from_arrays(
-            [*keys.columns, *shown, flags, *[order[n] for n in names]], schema=self._groups_schema
+            [*keys.columns, *shown, *numbers], schema=self._groups_schema
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """The events of one step, laid out by group; the groups of the state come first."""
+    """The events of one step: what enters, then what leaves, each in time order.
 
-    events: Changes
+    The groups of the state have the first numbers.
+    """
+
+    columns: dict[str, pa.Array]
+    instants: np.ndarray
     weights: np.ndarray
     groups: np.ndarray
+    first_ends: int
     group_count: int
     keys: pa.RecordBatch
-    runs: Runs
 
     @staticmethod
     def of(node: GroupBy, known: pa.RecordBatch, events: Events, begin: int | None) -> _Batch:
-        starts = events.starts.take(stable_order(events.starts.ts))
-        merged = Events(starts, events.ends).merged()
-        order = merge_order(starts.ts, events.ends.exp)
+        starts, ends = events.starts, events.ends
+        order = stable_order(starts.ts)
+        if order is not None:
+            starts = starts.take(order)
+        if begin is not None:
+            starts = _with_beginning(node, starts, begin)
         names = list(node.keys)
         key_schema = pa.schema([node.input_schema.field(n) for n in names])
-        both = concat_rows([known.select(names), merged.rows.select(names)], key_schema)
-        codes, first = factorize(both.columns, known.num_rows + len(merged))
-        groups, instants, weights = codes[known.num_rows :], merged.ts, merged.weight
-        count = len(first)
-        if not names:
-            count = 1
-            if begin is not None:
-                return _first_batch(node, merged, begin)
-        runs = Runs.of(groups, instants, order, count)
-        return _Batch(merged, weights, groups, count, take_rows(both, first), runs)
+        both = concat_rows(
+            [known.select(names), starts.rows.select(names), ends.rows.select(names)], key_schema
+        )
+        length = known.num_rows + len(starts) + len(ends)
+        codes, first = factorize(both.columns, length)
+        columns = {
+            name: pa.concat_arrays([starts.rows.column(i), ends.rows.column(i)])
+            for i, name in enumerate(node.input_schema.names)
+        }
+        return _Batch(
+            columns,
+            np.concatenate([starts.ts, ends.exp]),
+            np.concatenate([starts.weight, -ends.weight]),
+            codes[known.num_rows :],
+            len(starts),
+            len(first) if names else 1,
+            take_rows(both, first),
+        )
 
     def column(self, name: str) -> pa.Array:
-        return self.events.rows.column(self.events.rows.schema.get_field_index(name))
+        return self.columns[name]
 
     def group_of(self, keys: pa.RecordBatch, length: int) -> np.ndarray:
         """The group of every row of a table of keys, all of which are known."""
@@ -261,19 +273,23 @@ class _Batch:
         return factorize(both.columns, both.num_rows)[0][self.keys.num_rows :]
 
 
-def _first_batch(node: GroupBy, merged: Changes, begin: int) -> _Batch:
-    """The first step of a global aggregate: its row is there from the first instant of the query."""
+def _moved(batch: _Batch, trace: Trace) -> np.ndarray:
+    """How many rows every group has gained in this batch."""
+    gained = np.bincount(batch.groups, weights=batch.weights, minlength=batch.group_count)
+    return gained.astype(np.int64)
+
+
+def _with_beginning(node: GroupBy, starts: Changes, begin: int) -> Changes:
+    """The events with one that adds nothing at the first instant: a global row is there from then."""
     nothing = Changes(
         pa.RecordBatch.from_arrays(
             [pa.nulls(1, f.type) for f in node.input_schema], schema=node.input_schema
         ),
         *(np.array([v], np.int64) for v in (begin, INFINITY, 0, 0)),
     )
-    events = Changes.concat([nothing, merged], node.input_schema)
-    groups = np.zeros(len(events), np.int64)
-    order = np.argsort(events.ts, kind="stable")
-    runs = Runs.of(groups, events.ts, order, 1)
-    return _Batch(events, events.weight, groups, 1, no_rows(pa.schema([])), runs)
+    both = Changes.concat([nothing, starts], node.input_schema)
+    order = stable_order(both.ts)
+    return both if order is None else both.take(order)
 
 
 def _extended(groups: pa.RecordBatch, name: str, count: int) -> np.ndarray:

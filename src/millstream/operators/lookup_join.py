@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.algebra.evaluate import holds
-from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.expressions import TRUE, Expression, name_text
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
@@ -63,10 +63,13 @@ class LookupJoin(Node):
 
     @property
     def words(self) -> str:
-        keys = [f"{a} = {b}" for a, b in zip(self.left_keys, self.right_keys)]
+        keys = [
+            f"{name_text(a)} = {name_text(b)}" for a, b in zip(self.left_keys, self.right_keys)
+        ]
         rest = [] if self.condition == TRUE else [str(self.condition)]
         on = " and ".join([*keys, *rest]) or "everything"
-        return f"{'left ' if self.outer else ''}{self.table.name} on {on}"
+        names = ", ".join(name_text(name) for name in self.names)
+        return f"{'left ' if self.outer else ''}{name_text(self.table.name)} ({names}) on {on}"
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         left, right = self._pairs(changes.rows, len(changes))
@@ -81,7 +84,7 @@ class LookupJoin(Node):
             both = Changes.concat([out, changes.take(alone).with_rows(missing)], self.schema)
             order = np.argsort(np.concatenate([left, alone]), kind="stable")
             out = both.take(order)
-        return state, replace(out, groups=None)
+        return state, out.plain()
 
     def _pairs(self, rows: pa.RecordBatch, length: int) -> tuple[np.ndarray, np.ndarray]:
         """Index pairs of input and table rows with equal keys, none of them NULL."""

@@ -12,9 +12,10 @@ def release(waiting: Log, changes: Changes, span: Span) -> tuple[Log, Changes]:
 
     Law: every row comes out once, in the first span whose end is at or after its ts.
     """
-    due = [part.keep((part.ts > span.start) & (part.ts <= span.end))
-           for part in waiting.touching(span.start, span.end)]
-    now = changes.ts <= span.end
-    later = changes.keep(~now)
+    due = [
+        part.keep((part.ts > span.start) & (part.ts <= span.end))
+        for part in waiting.touching(span.start, span.end)
+    ]
+    now, later = changes.split(changes.ts, span.end)
     kept = waiting.after(span.end).append(later, later.ts)
-    return kept, Changes.concat([*due, changes.keep(now)], changes.schema)
+    return kept, Changes.concat([*due, now], changes.schema)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate
-from millstream.algebra.expressions import Column, Expression
+from millstream.algebra.expressions import Column, Expression, name_text
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
@@ -51,7 +51,8 @@ class Project(Node):
     @property
     def words(self) -> str:
         return ", ".join(
-            name if str(e) == name else f"{e} as {name}" for name, e in self.outputs
+            str(e) if str(e) == name_text(name) else f"{e} as {name_text(name)}"
+            for name, e in self.outputs
         )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:

@@ -9,7 +9,6 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
-from millstream.columns.order import stable_order
 from millstream.operators.pending import release
 
 
@@ -40,4 +39,4 @@ class RangeSlide(Node):
         ) * self.slide
         moved = replace(changes, ts=enter, exp=leave)
         waiting, entered = release(state.get("waiting", Log()), moved.keep(enter < leave), span)
-        return {"waiting": waiting}, entered.take(stable_order(entered.ts))
+        return {"waiting": waiting}, entered.in_time_order()

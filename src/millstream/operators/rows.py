@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
+from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -50,7 +51,8 @@ class Rows(Node):
 
     @property
     def words(self) -> str:
-        parts = [f"Partition By {', '.join(self.partition_by)}"] if self.partition_by else []
+        columns = ", ".join(name_text(name) for name in self.partition_by)
+        parts = [f"Partition By {columns}"] if columns else []
         parts.append("Unbounded" if self.count >= EVER else str(self.count))
         parts.extend([f"Range {self.length}"] if self.length is not None else [])
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])

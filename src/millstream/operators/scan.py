@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 
@@ -42,4 +43,4 @@ class Scan(Node):
 
     @property
     def words(self) -> str:
-        return f"{self.stream} ({', '.join(name for name, _ in self.columns)})"
+        return f"{name_text(self.stream)} ({', '.join(name_text(n) for n, _ in self.columns)})"

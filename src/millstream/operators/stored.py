@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ class Stored(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         log: Log = state.get("content", Log()).after(span.end)
-        rest = replace(changes.keep(changes.exp > span.end), groups=None)
+        rest = changes.keep(changes.exp > span.end).plain()
         grown = log.append(rest, rest.exp)
         if grown.rows > FEW and grown.rows > 2 * (log.chunks[0].rows if log.chunks else 0):
             whole = compact(self._present(grown, span.end))

@@ -1,0 +1,233 @@
+"""Events followed in time: which output row each of them writes, and what sums up along them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+INFINITY = 2**63 - 1
+
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Events in the order of time, with their groups and the rows of the output they write.
+
+    A row of the output stands for one group from one instant at which something happened to it
+    (`ts`) until the next (`exp`); all events of the group at that instant write it, the last one
+    finally. `previous` is the row of the same group before it, or −1. A row with `closes` ends what
+    the group showed before this batch. Rows lie in the order of time.
+    """
+
+    event: np.ndarray
+    group: np.ndarray
+    row: np.ndarray
+    row_group: np.ndarray
+    ts: np.ndarray
+    exp: np.ndarray
+    previous: np.ndarray
+    closes: np.ndarray
+    present: np.ndarray
+    latest: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ts)
+
+
+def follow(
+    groups: np.ndarray, instants: np.ndarray, weights: np.ndarray, first_ends: int,
+    counts: np.ndarray, shown: np.ndarray,
+) -> Trace:
+    """Follow events through time. Those before `first_ends` enter, the others leave; each part is
+    sorted by instant. `counts`, the rows present in every group, moves on."""
+    return Trace(*_follow(groups, instants, weights, first_ends, counts, shown))
+
+
+@njit(cache=True)
+def _follow(groups, instants, weights, first_ends, counts, shown):  # type: ignore[no-untyped-def]
+    n = len(groups)
+    event = np.empty(n, np.int64)
+    group = np.empty(n, np.int64)
+    row = np.empty(n, np.int64)
+    most = n + len(counts)
+    row_group = np.empty(most, np.int64)
+    ts = np.empty(most, np.int64)
+    exp = np.empty(most, np.int64)
+    previous = np.empty(most, np.int64)
+    closes = np.zeros(most, np.bool_)
+    present = np.empty(most, np.int64)
+    latest = np.full(len(counts), -1, np.int64)
+    rows = 0
+    i = 0
+    j = first_ends
+    for k in range(n):
+        if j >= n or (i < first_ends and instants[i] <= instants[j]):
+            e = i
+            i += 1
+        else:
+            e = j
+            j += 1
+        g = groups[e]
+        t = instants[e]
+        before = latest[g]
+        if before < 0 or ts[before] != t:
+            if before >= 0:
+                exp[before] = t
+            elif shown[g]:
+                row_group[rows] = g
+                ts[rows] = t
+                exp[rows] = INFINITY
+                previous[rows] = -1
+                closes[rows] = True
+                present[rows] = 0
+                before = rows
+                rows += 1
+            row_group[rows] = g
+            ts[rows] = t
+            exp[rows] = INFINITY
+            previous[rows] = before
+            latest[g] = rows
+            rows += 1
+        r = latest[g]
+        counts[g] += weights[e]
+        present[r] = counts[g]
+        event[k] = e
+        group[k] = g
+        row[k] = r
+    return (event, group, row, row_group[:rows], ts[:rows], exp[:rows], previous[:rows],
+            closes[:rows], present[:rows], latest)
+
+
+@njit(cache=True)
+def running_counts(event, group, row, rows, weights, valid, totals):  # type: ignore[no-untyped-def]
+    """The number of valid events present after every row's instant; `totals` moves on."""
+    out = np.zeros(rows, np.int64)
+    for k in range(len(event)):
+        g = group[k]
+        if valid[event[k]]:
+            totals[g] += weights[event[k]]
+        out[row[k]] = totals[g]
+    return out
+
+
+@njit(cache=True)
+def running_integers(event, group, row, rows, weights, valid, values, high, low):  # type: ignore[no-untyped-def]
+    """The exact sum of integers, as high·2³² + low; it cannot overflow."""
+    out_high = np.zeros(rows, np.int64)
+    out_low = np.zeros(rows, np.int64)
+    everything = len(valid) == 0
+    for k in range(len(event)):
+        e = event[k]
+        g = group[k]
+        if everything or valid[e]:
+            s = low[g] + weights[e] * (values[e] & 0xFFFFFFFF)
+            high[g] += weights[e] * (values[e] >> 32) + (s >> 32)
+            low[g] = s & 0xFFFFFFFF
+        out_high[row[k]] = high[g]
+        out_low[row[k]] = low[g]
+    return out_high, out_low
+
+
+@njit(cache=True, inline="always")
+def _add(high, low, x):  # type: ignore[no-untyped-def]
+    """Add to a sum of two doubles without losing what the first cannot hold."""
+    s = high + x
+    b = s - high
+    low += (high - (s - b)) + (x - b)
+    t = s + low
+    return t, low - (t - s)
+
+
+@njit(cache=True)
+def running_floats(event, group, row, rows, weights, valid, values, sums, odd):  # type: ignore[no-untyped-def]
+    """The sum of doubles, with twice the digits of a double inside (`sums`, two columns).
+
+    What enters and leaves again leaves no trace of rounding. NaN and the infinities are counted
+    beside the sum (`odd`, three columns), so that a sum recovers when they leave.
+    """
+    out = np.zeros(rows, np.float64)
+    everything = len(valid) == 0
+    for k in range(len(event)):
+        e = event[k]
+        g = group[k]
+        if everything or valid[e]:
+            x = values[e]
+            w = weights[e]
+            if np.isfinite(x):
+                h = sums[g, 0]
+                s = sums[g, 1]
+                for _ in range(abs(w)):
+                    h, s = _add(h, s, x if w > 0 else -x)
+                sums[g, 0] = h
+                sums[g, 1] = s
+            elif np.isnan(x):
+                odd[g, 0] += w
+            elif x > 0:
+                odd[g, 1] += w
+            else:
+                odd[g, 2] += w
+        if odd[g, 0] > 0 or (odd[g, 1] > 0 and odd[g, 2] > 0):
+            out[row[k]] = np.nan
+        elif odd[g, 1] > 0:
+            out[row[k]] = np.inf
+        elif odd[g, 2] > 0:
+            out[row[k]] = -np.inf
+        else:
+            out[row[k]] = sums[g, 0] + sums[g, 1] + 0.0
+    return out
+
+
+@njit(cache=True)
+def running_squares(event, group, row, rows, weights, valid, values, sums, counts):  # type: ignore[no-untyped-def]
+    """The sum of squared differences from the mean.
+
+    `sums` holds Σx and Σx² as pairs of doubles per group (four columns); Σx² − (Σx)²/n is taken with
+    all their digits, so that it does not cancel away.
+    """
+    out = np.zeros(rows, np.float64)
+    everything = len(valid) == 0
+    for k in range(len(event)):
+        e = event[k]
+        g = group[k]
+        if everything or valid[e]:
+            x = values[e]
+            w = weights[e]
+            p, err = _product(x, x)
+            sign = 1.0 if w > 0 else -1.0
+            for _ in range(abs(w)):
+                sums[g, 0], sums[g, 1] = _add(sums[g, 0], sums[g, 1], sign * x)
+                sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * p)
+                sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * err)
+            counts[g] += w
+        out[row[k]] = _around_mean(sums[g, 0], sums[g, 1], sums[g, 2], sums[g, 3], counts[g])
+    return out
+
+
+@njit(cache=True, inline="always")
+def _product(a, b):  # type: ignore[no-untyped-def]
+    """a·b as a double and what rounding took from it (Dekker's splitting)."""
+    p = a * b
+    c = 134217729.0 * a
+    a_high = c - (c - a)
+    a_low = a - a_high
+    c = 134217729.0 * b
+    b_high = c - (c - b)
+    b_low = b - b_high
+    err = ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return p, err if np.isfinite(err) else 0.0
+
+
+@njit(cache=True, inline="always")
+def _around_mean(h, s, qh, qs, n):  # type: ignore[no-untyped-def]
+    """(n·Σx² − (Σx)²) / n in pairs of doubles."""
+    if n <= 0:
+        return 0.0
+    p, err = _product(h, h)
+    err += 2.0 * h * s
+    ph, pl = _product(qh, float(n))
+    pl += qs * n
+    d, e = _add(ph, pl, -p)
+    d, e = _add(d, e, -err)
+    return max(d + e, 0.0) / n

@@ -1,0 +1,180 @@
+"""Plan text, read back: what `Node.text` prints becomes a plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millstream.aggregates.builtin import result_type
+from millstream.aggregates.call import AggregateCall
+from millstream.algebra.expressions import TRUE, Column, Expression, conjunction
+from millstream.algebra.node import Node
+from millstream.catalog import Catalog, Stream, Table
+from millstream.errors import MillstreamError
+from millstream.operators import (
+    OPERATORS,
+    Exchange,
+    Filter,
+    GroupBy,
+    LookupJoin,
+    Project,
+    Range,
+    RangeSlide,
+    Rows,
+    Scan,
+)
+from millstream.operators.rows import EVER
+from millstream.plan.expression_text import Tokens, parse_expression
+
+NAMES = {operator.__name__: operator for operator in OPERATORS}
+
+
+def parse_plan(text: str, catalog: Catalog) -> Node:
+    """The plan that a text describes; streams and tables are those of the catalog.
+
+    Law: `parse_plan(node.text, catalog) == node` for every plan over the catalog.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    node, rest = _parse(lines, 0, catalog)
+    if rest:
+        raise MillstreamError(f'the line "{rest[0].strip()}" stands beside the plan, not in it')
+    return node
+
+
+def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[str]]:
+    """The operator on the first line with its inputs, and the lines after them."""
+    if not lines or _indent(lines[0]) != indent:
+        raise MillstreamError(f'an operator {indent} spaces in is expected at "{"".join(lines[:1])}"')
+    word, _, words = lines[0].strip().partition(" ")
+    if word not in NAMES:
+        raise MillstreamError(f'operator "{word}" does not exist')
+    tokens, rest = Tokens(words), lines[1:]
+    if NAMES[word] is Scan:
+        node: Node = _scan(tokens, catalog)
+    else:
+        below, rest = _parse(rest, indent + 2, catalog)
+        node = _READERS[word](tokens, below, catalog) if word in _READERS else NAMES[word](below)
+    if tokens.next:
+        raise MillstreamError(f'"{tokens.next}" is not expected in "{lines[0].strip()}"')
+    return node, rest
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
+    """A scan of all columns, or of those in parentheses."""
+    stream = catalog.find(tokens.name())
+    if not isinstance(stream, Stream):
+        raise MillstreamError(f'"{stream.name}" is not a declared stream')
+    whole = stream.scan()
+    if not tokens.has("("):
+        return whole
+    names = () if tokens.next == ")" else tokens.names()
+    tokens.expect(")")
+    kinds = dict(stream.columns)
+    return Scan(stream.name, tuple((n, kinds[n]) for n in names), whole.domain, whole.declared)
+
+
+def _filter(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    return Filter(parse_expression(tokens, below.schema), below)
+
+
+def _project(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    def output() -> tuple[str, Expression]:
+        value = parse_expression(tokens, below.schema)
+        named = tokens.has("as") or not isinstance(value, Column)
+        return (tokens.name() if named else value.name), value
+
+    return Project(tokens.listed(output) if tokens.next else (), below)
+
+
+def _range(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    return Range(int(tokens.take()), below)
+
+
+def _range_slide(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    length = None if tokens.has("Unbounded") else int(tokens.take())
+    tokens.expect("Slide")
+    return RangeSlide(length, int(tokens.take()), below)
+
+
+def _rows(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    count = EVER if tokens.has("Unbounded") else int(tokens.take())
+    length = int(tokens.take()) if tokens.has("Range") else None
+    slide = int(tokens.take()) if tokens.has("Slide") else 1
+    return Rows(count, partition, length, slide, below)
+
+
+def _lookup_join(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    outer = tokens.has("left")
+    table = catalog.find(tokens.name())
+    if not isinstance(table, Table):
+        raise MillstreamError(f'"{table.name}" is not a table')
+    tokens.expect("(")
+    names = tokens.names()
+    tokens.expect(")")
+    tokens.expect("on")
+    keys: list[tuple[str, str]] = []
+    rest: list[Expression] = []
+    bare = LookupJoin(table.content, names, (), (), TRUE, outer, below)
+    more = not tokens.has("everything")
+    while more:
+        if not rest and tokens.next != "(" and tokens.second == "=":
+            left = tokens.name()
+            tokens.expect("=")
+            keys.append((left, tokens.name()))
+        else:
+            rest.append(parse_expression(tokens, bare.schema))
+        more = tokens.has("and")
+    left_keys, right_keys = tuple(a for a, _ in keys), tuple(b for _, b in keys)
+    return LookupJoin(table.content, names, left_keys, right_keys, conjunction(rest), outer, below)
+
+
+def _group_by(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    def call() -> AggregateCall:
+        function = tokens.take()
+        tokens.expect("(")
+        arguments = () if tokens.has("*") else tokens.names()
+        tokens.expect(")")
+        tokens.expect("as")
+        parameter = None
+        if function == "quantile":
+            arguments, parameter = arguments[:-1], float(arguments[-1])
+        argument = below.schema.field(arguments[0]).type if arguments else None
+        kind = result_type(function, argument)
+        if kind is None:
+            raise MillstreamError(f'aggregate "{function}" does not exist or does not take {argument}')
+        return AggregateCall(tokens.name(), function, arguments, kind, parameter)
+
+    grouped = ":" in tokens.found
+    keys = tokens.names() if grouped else ()
+    if grouped:
+        tokens.expect(":")
+    return GroupBy(keys, tokens.listed(call) if tokens.next else (), below)
+
+
+def _exchange(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+    if tokens.has("anywhere"):
+        return Exchange(None, below)
+    if tokens.has("by"):
+        return Exchange(tokens.names(), below)
+    for word in ("to", "one", "bucket"):
+        tokens.expect(word)
+    return Exchange((), below)
+
+
+_READERS: dict[str, Callable[[Tokens, Node, Catalog], Node]] = {
+    "Filter": _filter,
+    "Project": _project,
+    "Range": _range,
+    "RangeSlide": _range_slide,
+    "Rows": _rows,
+    "LookupJoin": _lookup_join,
+    "GroupBy": _group_by,
+    "Exchange": _exchange,
+}

@@ -1,0 +1,190 @@
+"""A golden file on the local host: its steps played one by one, with what came out of each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.algebra.time import Domain
+from millstream.catalog import Stream
+from millstream.connect.casting import from_text
+from millstream.connect.source import ERRORS
+from millstream.engine.errands import plan_errands, ticks
+from millstream.engine.outputs import COMPLETE, STREAM, Query, late_schema, stamp_type
+from millstream.local.host import LocalHost
+from millstream.session import Session
+from millstream.testing import results
+from millstream.testing.fed_source import FedSource
+from millstream.testing.golden_file import Block, GoldenError, GoldenFile, Row, split_row
+from millstream.testing.results import Shape
+from millstream.testing.run import Kept
+
+MORNING = "2024-01-01 00:00:00"
+"""What the clock of a test shows before the file moves it."""
+
+Told = dict[str, list[Row]]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A way to run a file that must not change what comes out.
+
+    `together` feeds everything before the first batch, `restart` takes all state through the disk
+    after every step.
+    """
+
+    name: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    restart: bool = False
+    together: bool = False
+
+
+@dataclass
+class Definitions:
+    """The session that the files, scripts and queries of a golden file make."""
+
+    session: Session
+    printed: list[str]
+    queries: dict[str, Query]
+
+    @staticmethod
+    def of(file: GoldenFile, folder: str, settings: Mapping[str, str] | None = None) -> Definitions:
+        for block in file.of("file"):
+            (Path(folder) / block.words).write_text(block.text + "\n", encoding="utf-8")
+        printed: list[str] = []
+        session = Session(base=folder, tell=printed.append)
+        for name, value in (settings or {}).items():
+            session.pin(name, value)
+        queries = {}
+        for block in file.of("script", "query"):
+            if block.kind == "script":
+                session.execute(block.text)
+            else:
+                queries[block.words] = session.query(block.text.rstrip("; \n"), block.words)
+        return Definitions(session, printed, queries)
+
+    def shapes(self) -> dict[str, Shape]:
+        """All results there can be, by name."""
+        found: dict[str, Shape] = {}
+        for query in self.session.queries.values():
+            if query.form == COMPLETE:
+                found[query.name] = Shape(results.BAG, query.plan.schema)
+                found[f"{query.name}.changes"] = Shape(results.TAGGED, query.result_schema)
+            else:
+                kind = results.STREAM if query.form == STREAM else results.TAGGED
+                found[query.name] = Shape(kind, query.result_schema)
+        for stream in self.session.streams.values():
+            layout = late_schema(stream.schema, stream.domain)
+            found[f"{stream.name}.late"] = Shape(results.BAG, layout)
+            found[f"{stream.name}.errors"] = Shape(results.BAG, ERRORS)
+        return found
+
+
+class Stage:
+    """Plays the steps of a file under one configuration, and tells what each brought."""
+
+    def __init__(self, file: GoldenFile, configuration: Configuration) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.file, self.configuration = file, configuration
+        self.definitions = Definitions.of(file, self.folder.name, configuration.settings)
+        session = self.definitions.session
+        self.streams = session.streams
+        self.sources = {
+            s.name: FedSource(s.name, s.schema, s.is_internal) for s in self.streams.values()
+        }
+        self.kept = Kept()
+        stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
+        job = session.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
+        self.host = LocalHost(job, self.sources, [self.kept])
+        self.saved = 0
+        self.now = _instant(MORNING, Domain.TIMESTAMP, file.path)
+
+    def close(self) -> None:
+        self.folder.cleanup()
+
+    def play(self, block: Block) -> None:
+        """Carry out a step; what comes out is collected until it is asked for."""
+        words = block.words.split()
+        match block.kind:
+            case "feed" if words:
+                self._move_clock(block, " ".join(words[2:]))
+                stream = self._stream(words[0], block)
+                self.sources[stream.name].feed([_row(line, stream, block) for line in block.body])
+            case "heartbeat" if len(words) > 1:
+                stream = self._stream(words[0], block)
+                instant = _instant(" ".join(words[1:]), stream.domain, block.place)
+                self.sources[stream.name].promise(instant)
+            case "clock":
+                self._move_clock(block, block.words)
+                self.host.step(ticks(self.streams, self.host.positions, self.now))
+            case "restart":
+                self._restart()
+            case "end":
+                for source in self.sources.values():
+                    source.closed = True
+            case _:
+                raise GoldenError(f"{block.place}: {block.kind} lacks something")
+        if not self.configuration.together:
+            self.drain()
+
+    def drain(self) -> None:
+        """Run batches until everything that was fed has been read."""
+        rows = self.host.job.settings.batch_rows
+        while True:
+            errands, positions = plan_errands(
+                self.streams, self.sources, self.host.positions, rows, self.now
+            )
+            if not errands:
+                return
+            self.host.step(errands)
+            self.host.positions = positions
+            if self.configuration.restart:
+                self._restart()
+
+    def told(self) -> Told:
+        """The rows of all results since this was last asked, and the contents of stored ones."""
+        shapes = self.definitions.shapes()
+        tables = self.kept.tables()
+        self.kept.parts.clear()
+        rows = {name: results.rows_of(shapes[name], table) for name, table in tables.items()}
+        for name in self.host.job.keeping:
+            rows[name] = results.rows_of(shapes[name], self.host.content(name))
+        return rows
+
+    def _restart(self) -> None:
+        """Once for every batch: a state file is written once and not read while it is written."""
+        if self.host.batches > self.saved:
+            self.host = self.host.restarted(Path(self.folder.name) / "state")
+            self.saved = self.host.batches
+
+    def _stream(self, name: str, block: Block) -> Stream:
+        for stream in self.streams.values():
+            if stream.name.lower() == name.lower():
+                return stream
+        raise GoldenError(f'{block.place}: stream "{name}" does not exist')
+
+    def _move_clock(self, block: Block, time: str) -> None:
+        if time:
+            self.now = _instant(time, Domain.TIMESTAMP, block.place)
+
+
+def _row(line: str, stream: Stream, block: Block) -> Row:
+    row = split_row(line, block.place)
+    if len(row) != len(stream.columns):
+        raise GoldenError(
+            f'{block.place}: stream "{stream.name}" has {len(stream.columns)} columns, '
+            f"and the row {len(row)} cells: {line}"
+        )
+    return row
+
+
+def _instant(text: str, domain: Domain, place: str) -> int:
+    read = from_text(pa.array([text]), stamp_type(domain))
+    if read.bad is not None:
+        raise GoldenError(f'{place}: "{text}" is not an instant of the stream')
+    value = read.values.cast(pa.int64())[0].as_py()
+    return int(value)

@@ -1,0 +1,231 @@
+"""The tables of the manual that are made from the code: functions, aggregates, settings.
+
+A page holds them between `<!-- table NAME -->` and `<!-- end -->`. Run as a program it writes them.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+
+import pyarrow as pa
+from docs.examples import ROOT, as_csv
+
+from millstream.aggregates.builtin import ALIASES as OTHER_AGGREGATES
+from millstream.aggregates.builtin import NAMES, result_type
+from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
+from millstream.algebra.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    type_name,
+)
+from millstream.bind.expressions import ALIASES
+from millstream.settings import CHOICES, NUMBERS, Settings
+from millstream.testing import run_script
+
+HOLE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+TYPES = (INTEGER, DOUBLE, pa.decimal128(8, 2), STRING, BOOLEAN, TIMESTAMP, DATE, INTERVAL)
+
+MEANINGS: dict[str, tuple[str, str]] = {
+    "and": ("both are true", "TRUE AND NULL"),
+    "or": ("at least one is true", "TRUE OR NULL"),
+    "not": ("the opposite", "NOT FALSE"),
+    "is_null": ("whether it is NULL; `IS NOT NULL` the opposite", "NULL IS NULL"),
+    "=": ("equal; also `==`", "2 = 2.0"),
+    "<>": ("not equal; also `!=`", "'a' <> 'b'"),
+    "<": ("less", "1 < 2"),
+    "<=": ("less or equal", "2 <= 2"),
+    ">": ("greater", "1 > 2"),
+    ">=": ("greater or equal", "2 >= 2"),
+    "+": ("sum; a time and an interval give a time", "2 + 3"),
+    "-": ("difference; of two times an interval", "2 - 3"),
+    "*": ("product", "2 * 3"),
+    "/": ("exact quotient, always a double; NULL for a zero divisor", "7 / 2"),
+    "div": ("whole quotient, towards zero", "7 div 2"),
+    "%": ("remainder, with the sign of the dividend; also `mod(a, b)`", "-7 % 4"),
+    "neg": ("the negative", "-(3)"),
+    "like": ("`%` stands for any text, `_` for one character", "name LIKE 'l%'"),
+    "coalesce": ("the first that is not NULL", "coalesce(NULL, 2)"),
+    "nullif": ("NULL if they are equal, otherwise a", "nullif(3, 0)"),
+    "greatest": ("the greatest, without NULLs", "greatest(1, 3, 2)"),
+    "least": ("the least, without NULLs", "least(1, 3, 2)"),
+    "upper": ("in capitals", "upper(name)"),
+    "lower": ("in small letters", "lower('LAMP')"),
+    "length": ("number of characters", "length(name)"),
+    "trim": ("without spaces at both ends", "trim('  lamp ')"),
+    "ltrim": ("without spaces at the beginning", "ltrim('  lamp')"),
+    "rtrim": ("without spaces at the end", "rtrim('lamp  ')"),
+    "reverse": ("backwards", "reverse(name)"),
+    "initcap": ("every word with a capital", "initcap('red lamp')"),
+    "substring": ("from position start, counted from 1, or from the end if negative",
+                  "substring(name, 2, 2)"),
+    "left": ("the first characters", "left(name, 2)"),
+    "right": ("the last characters", "right(name, 2)"),
+    "replace": ("every occurrence replaced", "replace(name, 'l', 'd')"),
+    "concat": ("all in a row; also `a || b`", "concat('a', 1, 'b')"),
+    "position": ("where part begins, counted from 1; 0 if nowhere", "position('m' IN name)"),
+    "starts_with": ("whether it begins so", "startswith(name, 'la')"),
+    "ends_with": ("whether it ends so", "endswith(name, 'la')"),
+    "contains": ("whether part is in it", "contains(name, 'am')"),
+    "abs": ("without its sign", "abs(-3)"),
+    "sign": ("-1, 0 or 1", "sign(-2.5)"),
+    "round": ("to the digits after the point, half away from zero", "round(2.345, 1)"),
+    "floor": ("the whole number at or below", "floor(-2.5)"),
+    "ceil": ("the whole number at or above", "ceil(-2.5)"),
+    "trunc": ("the whole number towards zero", "trunc(-2.5)"),
+    "sqrt": ("square root", "sqrt(9)"),
+    "exp": ("e to the power of it", "exp(0)"),
+    "ln": ("natural logarithm", "ln(1)"),
+    "log10": ("logarithm to base 10", "log10(1000)"),
+    "log2": ("logarithm to base 2", "log2(8)"),
+    "power": ("base to the power of exponent", "power(2, 10)"),
+    "sin": ("sine, of radians", "sin(0)"),
+    "cos": ("cosine", "cos(0)"),
+    "tan": ("tangent", "tan(0)"),
+    "year": ("the year", "year(ts)"),
+    "quarter": ("the quarter, 1 to 4", "quarter(ts)"),
+    "month": ("the month, 1 to 12", "month(ts)"),
+    "week": ("the week of ISO 8601", "week(ts)"),
+    "day": ("the day of the month", "day(ts)"),
+    "dayofweek": ("the day of the week, Sunday is 1", "dayofweek(ts)"),
+    "dayofyear": ("the day of the year", "dayofyear(ts)"),
+    "hour": ("the hour", "hour(ts)"),
+    "minute": ("the minute", "minute(ts)"),
+    "second": ("the second, whole", "second(ts)"),
+    "to_date": ("its day", "to_date(ts)"),
+    "unix_micros": ("microseconds since 1970-01-01", "unix_micros(TIMESTAMP '1970-01-01 00:00:01')"),
+}
+"""What a function means, and an example that is run."""
+
+UNWRITABLE = {"distinct_from", "date_trunc"}
+"""Functions that no text of the language calls so far."""
+
+AGGREGATES = {
+    "count": ("`count(*)`, `count(x)`", "how many rows, or values"),
+    "sum": ("`sum(x)`", "the sum"),
+    "avg": ("`avg(x)`", "the mean"),
+    "min": ("`min(x)`", "the least value"),
+    "max": ("`max(x)`", "the greatest value"),
+    "var_samp": ("`var_samp(x)`", "variance of a sample; NULL for fewer than 2 values"),
+    "var_pop": ("`var_pop(x)`", "variance of all there is"),
+    "stddev_samp": ("`stddev_samp(x)`", "standard deviation of a sample; NULL for fewer than 2"),
+    "stddev_pop": ("`stddev_pop(x)`", "standard deviation of all there is"),
+    "median": ("`median(x)`", "the value in the middle"),
+    "quantile": ("`quantile(x, 0.9)`", "the value at a constant fraction from 0 to 1"),
+    "first": ("`first(x)`", "the value that came first of those present; it may be NULL"),
+    "last": ("`last(x)`", "the value that came last; it may be NULL"),
+    "count_distinct": ("`count(DISTINCT x)`", "how many different values"),
+}
+
+SETTINGS = {
+    "batch_rows": "rows per batch and source",
+    "buckets": "into how many parts state and work are divided; 0 is one for every core",
+    "rules": "rewrite plans before they run",
+    "sharing": "accepted; what queries have in common is always computed once",
+    "strategy": "accepted; there is one so far",
+    "search": "accepted; there is one so far",
+    "native": "accepted; there is one so far",
+}
+
+
+def functions() -> Iterator[str]:
+    """Every scalar function: how it is written, what it means, types, and an example."""
+    written = {name: f for name, f in FUNCTIONS.items() if name not in UNWRITABLE}
+    values = _evaluate([MEANINGS[name][1] for name in written])
+    yield "| written | meaning | gives | example |"
+    yield "|---|---|---|---|"
+    for (name, function), value in zip(written.items(), values):
+        meaning, example = MEANINGS[name]
+        shown = f"`{_bar(example)}` is `{value}`" if value else f"`{_bar(example)}` is NULL"
+        yield f"| `{_bar(_usage(function))}` | {_bar(meaning)} | {_gives(function)} | {shown} |"
+
+
+def aliases() -> Iterator[str]:
+    yield "| written | is |"
+    yield "|---|---|"
+    for alias, name in sorted(ALIASES.items()):
+        yield f"| `{alias}` | `{name}` |"
+
+
+def aggregates() -> Iterator[str]:
+    yield "| written | gives | of | also called |"
+    yield "|---|---|---|---|"
+    for name in NAMES:
+        written, meaning = AGGREGATES[name]
+        others = ", ".join(f"`{a}`" for a, of in OTHER_AGGREGATES.items() if of == name)
+        yield f"| {written} | {meaning} | {_takes(name)} | {others} |"
+
+
+def settings() -> Iterator[str]:
+    yield "| setting | values | default | meaning |"
+    yield "|---|---|---|---|"
+    for name, value in vars(Settings()).items():
+        allowed = ", ".join(CHOICES[name]) if name in CHOICES else f"1 to {NUMBERS[name]:,}"
+        yield f"| `{name}` | {allowed} | {value} | {SETTINGS[name]} |"
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "functions": functions, "aliases": aliases, "aggregates": aggregates, "settings": settings,
+}
+
+
+def filled(page: Path) -> str:
+    """The text of a page with its tables made anew."""
+    def fill(hole: re.Match[str]) -> str:
+        return hole[1] + "\n".join(TABLES[hole[2]]()) + "\n" + hole[3]
+
+    return HOLE.sub(fill, page.read_text())
+
+
+def _usage(function: Function) -> str:
+    """How a function is written, constant arguments marked."""
+    usage = function.usage
+    for place in sorted(CONSTANT_ARGUMENTS.get(function.name, ()), reverse=True):
+        names = list(re.finditer(r"[a-z']+", usage))[1:]
+        end = names[place].end()
+        usage = usage[:end] + "*" + usage[end:]
+    return usage
+
+
+def _gives(function: Function) -> str:
+    """The types a function gives, whatever it is given."""
+    found: dict[str, None] = {}
+    for count in (1, 2, 3):
+        for types in product(TYPES, repeat=count):
+            if signature := function.sign(types):
+                name = type_name(signature[1])
+                found["decimal" if name.startswith("decimal") else name] = None
+    return "any type" if len(found) >= len(TYPES) else ", ".join(found)
+
+
+def _takes(name: str) -> str:
+    taken = [t for t in TYPES if result_type(name, t) is not None]
+    names = [type_name(t).partition("(")[0] for t in taken]
+    return "any type" if len(names) == len(TYPES) else ", ".join(names)
+
+
+def _evaluate(expressions: list[str]) -> list[str]:
+    """The values of expressions over one row, as they stand in a CSV file."""
+    columns = ", ".join(f"{text} AS c{i}" for i, text in enumerate(expressions))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "s.csv").write_text("ts,name\n2024-05-01 10:20:30,lamp\n")
+        stream = "CREATE STREAM s (ts timestamp, name string) ORDER BY ts SOURCE 's.csv';"
+        table = run_script(f"{stream} SELECT {columns} FROM s;", folder)["q1"]
+    return [as_csv(table.select([i + 1])).splitlines()[1] for i in range(len(expressions))]
+
+
+def _bar(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for path in sorted((ROOT / "docs" / "language").glob("*.md")):
+        path.write_text(filled(path))
