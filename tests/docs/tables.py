@@ -12,8 +12,8 @@ from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
-from docs.examples import ROOT, as_csv
 
+from docs.examples import ROOT, as_csv
 from millstream.aggregates.builtin import ALIASES as OTHER_AGGREGATES
 from millstream.aggregates.builtin import NAMES, result_type
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
@@ -101,7 +101,8 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "minute": ("the minute", "minute(ts)"),
     "second": ("the second, whole", "second(ts)"),
     "to_date": ("its day", "to_date(ts)"),
-    "unix_micros": ("microseconds since 1970-01-01", "unix_micros(TIMESTAMP '1970-01-01 00:00:01')"),
+    "unix_micros": ("microseconds since 1970-01-01",
+                    "unix_micros(TIMESTAMP '1970-01-01 00:00:01')"),
 }
 """What a function means, and an example that is run."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from docs.examples import ROOT, Example, examples, pages
 
 ALL = [example for page in pages() for example in examples(page)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from docs.examples import ROOT
 from docs.tables import AGGREGATES, HOLE, MEANINGS, SETTINGS, UNWRITABLE, filled
-
 from millstream.aggregates.builtin import NAMES
 from millstream.algebra.functions import FUNCTIONS
 from millstream.settings import Settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,9 +24,11 @@ class Changes:
     −1, from the instant it leaves to the same `exp`. A stream is the same thing with every element
     present at its own instant only (exp = ts + 1).
 
-    `seq` is the arrival number that orders elements of equal ts. `previous`, when an operator knows
-    it, gives for every row the one of the same key before it among these rows, or −1; the rows then
-    lie in the order of time.
+    `seq` is the arrival number that orders elements of equal ts.
+
+    `previous`, when an operator knows it, gives for every row the one of the same key before it
+    among these rows, or −1. Such changes may also hold rows of weight 0, where a key is gone; only
+    operators that accept `previous` see them, the others get the changes `plain`.
     """
 
     rows: pa.RecordBatch
@@ -71,8 +74,11 @@ class Changes:
         return replace(self, rows=rows)
 
     def plain(self) -> Changes:
-        """The same without what is known of keys."""
-        return self if self.previous is None else replace(self, previous=None)
+        """The same without what is known of keys, and without rows of weight 0."""
+        if self.previous is None:
+            return self
+        bare = replace(self, previous=None)
+        return bare if self.weight.all() else bare.keep(self.weight != 0)
 
     def slice(self, start: int, stop: int) -> Changes:
         """Rows of a stretch, without copying."""
@@ -96,7 +102,7 @@ class Changes:
             at = int(np.searchsorted(by, bound, side="right"))
             return self.slice(0, at), self.slice(at, len(self))
         below = by <= bound
-        return self.keep(below).plain(), self.keep(~below).plain()
+        return self.keep(below), self.keep(~below)
 
     def take(self, index: np.ndarray) -> Changes:
         return Changes(
@@ -126,21 +132,56 @@ class Changes:
         return changes if order is None else changes.take(order)
 
     def to_batch(self) -> pa.RecordBatch:
-        """One record batch with the times as columns, for the way between processes and to disk."""
-        times = [pa.array(c) for c in (self.ts, self.exp, self.weight, self.seq)]
-        names = [*self.rows.schema.names, *TIME_FIELDS]
-        return pa.RecordBatch.from_arrays([*self.rows.columns, *times], names=names)
+        """One record batch for the way between processes and to disk.
+
+        Times that follow from others are told in the metadata instead of being written out.
+        """
+        told: dict[str, int | str] = {}
+        columns, names = list(self.rows.columns), list(self.rows.schema.names)
+        for name, values, rule in (
+            ("#ts", self.ts, None),
+            ("#exp", self.exp, _rule_for_exp(self.ts, self.exp)),
+            ("#weight", self.weight, 1 if (self.weight == 1).all() else None),
+            ("#seq", self.seq, 0 if not self.seq.any() else None),
+        ):
+            if rule is None:
+                columns.append(pa.array(values))
+                names.append(name)
+            else:
+                told[name] = rule
+        fields = [pa.field(n, c.type) for n, c in zip(names, columns)]
+        schema = pa.schema(fields, metadata={"millstream": json.dumps(told)})
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     @staticmethod
     def from_batch(batch: pa.RecordBatch) -> Changes:
-        width = batch.num_columns - len(TIME_FIELDS)
-        times = [batch.column(width + i).to_numpy() for i in range(len(TIME_FIELDS))]
-        return Changes(batch.select(list(range(width))), *times)
+        told = json.loads((batch.schema.metadata or {})[b"millstream"])
+        width = batch.num_columns - len(TIME_FIELDS) + len(told)
+        written = iter(range(width, batch.num_columns))
+        times: dict[str, np.ndarray] = {}
+        for name in TIME_FIELDS:
+            if name in told:
+                times[name] = _follow_rule(told[name], times["#ts"], name)
+            else:
+                times[name] = batch.column(next(written)).to_numpy()
+        rows = pa.RecordBatch.from_arrays(
+            batch.columns[:width], schema=pa.schema(list(batch.schema)[:width])
+        )
+        return Changes(rows, *times.values())
 
 
-def wire_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of `to_batch` for rows of this schema."""
-    return pa.schema([*schema, *[pa.field(name, pa.int64()) for name in TIME_FIELDS]])
+def _rule_for_exp(ts: np.ndarray, exp: np.ndarray) -> int | str | None:
+    """How exp follows from ts: "never", or a constant distance; None if it does not."""
+    if len(exp) == 0 or (exp[0] == INFINITY and (exp == INFINITY).all()):
+        return "never"
+    distance = int(exp[0]) - int(ts[0])
+    return distance if exp[0] != INFINITY and (exp - ts == distance).all() else None
+
+
+def _follow_rule(rule: int | str, ts: np.ndarray, name: str) -> np.ndarray:
+    if rule == "never":
+        return forever(len(ts))
+    return ts + rule if name == "#exp" else np.full(len(ts), rule, np.int64)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -17,8 +17,9 @@ class Trace:
 
     A row of the output stands for one group from one instant at which something happened to it
     (`ts`) until the next (`exp`); all events of the group at that instant write it, the last one
-    finally. `previous` is the row of the same group before it, or −1. A row with `closes` ends what
-    the group showed before this batch. Rows lie in the order of time.
+    finally. `previous` is the row of the same group before it, or −1; `present` how many rows the
+    group has, 0 where it is gone. The first `closing` rows end what groups showed before this batch;
+    after them rows lie in the order of time. `latest` is the last row of every group, or −1.
     """
 
     event: np.ndarray
@@ -28,9 +29,9 @@ class Trace:
     ts: np.ndarray
     exp: np.ndarray
     previous: np.ndarray
-    closes: np.ndarray
     present: np.ndarray
     latest: np.ndarray
+    closing: int
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -41,25 +42,32 @@ def follow(
     counts: np.ndarray, shown: np.ndarray,
 ) -> Trace:
     """Follow events through time. Those before `first_ends` enter, the others leave; each part is
-    sorted by instant. `counts`, the rows present in every group, moves on."""
+    sorted by instant. `counts`, the rows present in every group, moves on. `shown` says which groups
+    have a row from before."""
     return Trace(*_follow(groups, instants, weights, first_ends, counts, shown))
 
 
 @njit(cache=True)
 def _follow(groups, instants, weights, first_ends, counts, shown):  # type: ignore[no-untyped-def]
     n = len(groups)
-    event = np.empty(n, np.int64)
-    group = np.empty(n, np.int64)
-    row = np.empty(n, np.int64)
-    most = n + len(counts)
+    closing = 0
+    place = np.full(len(counts), -1, np.int64)  # of the row that a group's first row closes
+    for e in range(n):
+        g = groups[e]
+        if shown[g] and place[g] < 0:
+            place[g] = closing
+            closing += 1
+    event = np.empty(n, np.int32)
+    group = np.empty(n, np.int32)
+    row = np.empty(n, np.int32)
+    most = n + closing
     row_group = np.empty(most, np.int64)
     ts = np.empty(most, np.int64)
     exp = np.empty(most, np.int64)
     previous = np.empty(most, np.int64)
-    closes = np.zeros(most, np.bool_)
     present = np.empty(most, np.int64)
     latest = np.full(len(counts), -1, np.int64)
-    rows = 0
+    rows = closing
     i = 0
     j = first_ends
     for k in range(n):
@@ -71,33 +79,31 @@ def _follow(groups, instants, weights, first_ends, counts, shown):  # type: igno
             j += 1
         g = groups[e]
         t = instants[e]
-        before = latest[g]
-        if before < 0 or ts[before] != t:
-            if before >= 0:
-                exp[before] = t
-            elif shown[g]:
-                row_group[rows] = g
-                ts[rows] = t
-                exp[rows] = INFINITY
-                previous[rows] = -1
-                closes[rows] = True
-                present[rows] = 0
-                before = rows
-                rows += 1
+        r = latest[g]
+        if r < 0 or ts[r] != t:
+            if r >= 0:
+                exp[r] = t
+            elif place[g] >= 0:
+                r = place[g]
+                row_group[r] = g
+                ts[r] = t
+                exp[r] = INFINITY
+                previous[r] = -1
+                present[r] = counts[g]
             row_group[rows] = g
             ts[rows] = t
             exp[rows] = INFINITY
-            previous[rows] = before
+            previous[rows] = r
             latest[g] = rows
+            r = rows
             rows += 1
-        r = latest[g]
         counts[g] += weights[e]
         present[r] = counts[g]
         event[k] = e
         group[k] = g
         row[k] = r
     return (event, group, row, row_group[:rows], ts[:rows], exp[:rows], previous[:rows],
-            closes[:rows], present[:rows], latest)
+            present[:rows], latest, closing)
 
 
 @njit(cache=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numba import njit
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
@@ -13,9 +15,9 @@ from millstream.algebra.time import DAWN, Domain
 from millstream.algebra.types import STRING
 from millstream.catalog import Stream
 from millstream.columns.keys import as_words
+from millstream.connect.cells import as_csv
+from millstream.connect.source import ERRORS, ROW_TEXT
 from millstream.engine.clock import Header
-
-ERRORS = pa.schema([("seq", pa.int64()), ("reason", STRING), ("row", STRING)])
 
 
 @dataclass(frozen=True)
@@ -40,23 +42,24 @@ class Admitted:
 
 def admit(
     stream: Stream, rows: pa.RecordBatch, seq: np.ndarray, errors: pa.RecordBatch, gate: Gate,
-    promise: int | None = None,
+    whole: Callable[[], pa.RecordBatch], promise: int | None = None,
 ) -> Admitted:
     """Stamp the rows of a slice and sort out those that come too late or run too far ahead.
 
     Law: a row is late exactly when its ts < m − slack, m being the largest timestamp that arrived
-    before it, whatever the cut into slices; a row without a timestamp is bad.
+    before it, whatever the cut into slices; a row without a timestamp is bad. `whole` gives the
+    same rows with all their columns, to show those that are refused.
     """
     ts, missing = _stamps(stream, rows, seq, gate)
     if missing.any():
         reason = f'column "{stream.order_by}" is NULL, and the stream is ordered by it'
-        errors = _with_errors(errors, rows, seq, missing, reason)
+        errors = _with_errors(errors, whole(), seq, missing, reason)
     start = DAWN if gate.largest is None else gate.largest
     ahead = -1 if stream.ahead is None else stream.ahead
     late, wild = _sort_out(ts, missing, start, stream.slack, ahead, gate.beat)
     if wild.any():
         reason = f'column "{stream.order_by}" runs further ahead of the others than allowed'
-        errors = _with_errors(errors, rows, seq, wild, reason)
+        errors = _with_errors(errors, whole(), seq, wild, reason)
     good = ~(late | wild | missing)
     index = np.flatnonzero(good)
     kept = ts[index]
@@ -82,7 +85,7 @@ def _stamps(
     if stream.domain is Domain.ARRIVAL:
         return seq, none
     if stream.is_internal:
-        return np.full(len(seq), gate.now, np.int64), none
+        return np.full(len(seq), max(gate.now, gate.beat + 1), np.int64), none
     column = rows.column(stream.order_by)
     if column.null_count == 0:
         return as_words(column), none
@@ -113,9 +116,10 @@ def _with_errors(
     errors: pa.RecordBatch, rows: pa.RecordBatch, seq: np.ndarray, bad: np.ndarray, reason: str
 ) -> pa.RecordBatch:
     index = np.flatnonzero(bad)
-    told = [str(row)[:1000] for row in take_rows(rows, index).to_pylist()]
+    cells = [as_csv(column) for column in take_rows(rows, index).columns]
+    told = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*cells, ","), 0, ROW_TEXT)
     more = pa.RecordBatch.from_arrays(
-        [pa.array(seq[index]), pa.array([reason] * len(index), STRING), pa.array(told, STRING)],
-        schema=ERRORS,
+        [pa.array(seq[index]), pa.array([reason] * len(index), STRING), told], schema=ERRORS
     )
-    return concat_rows([errors, more], ERRORS)
+    both = concat_rows([errors, more], ERRORS)
+    return take_rows(both, np.argsort(both.column(0).to_numpy(), kind="stable"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
@@ -92,9 +93,12 @@ def _errands_of(
 
 @dataclass(frozen=True, eq=False)
 class Haul:
-    """What an errand brings: changes for buckets, late rows, bad rows, and word of the time."""
+    """What an errand brings: changes for buckets, late rows, bad rows, and word of the time.
 
-    sent: list[tuple[Exchange, int, Changes]]
+    Changes carry the number by which they are put in the order of arrival.
+    """
+
+    sent: list[tuple[Exchange, int, Changes, int]]
     late: pa.RecordBatch
     errors: pa.RecordBatch
     headers: list[Header]
@@ -127,7 +131,8 @@ def pack(
     stream: Stream, slab: Slab, gate: Gate, graph: Graph, buckets: int, turn: int, reread: Any
 ) -> Haul:
     """Admit the rows of a slab and run the operators without state that come before an exchange."""
-    admitted = admit(stream, slab.rows, slab.seq, slab.errors, gate, slab.heartbeat)
+    admitted = admit(stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows,
+                     slab.heartbeat)
     late = no_rows(late_schema(stream.schema, stream.domain))
     if len(admitted.late):
         whole = take_rows(reread().rows, admitted.late)
@@ -136,8 +141,10 @@ def pack(
     for exchange in graph.exchanges:
         if graph.level[exchange] == 1 and stream.name in graph.sources[exchange]:
             changes = run_stateless(exchange.input, {stream.name: admitted.elements}, NO_SPAN)
+            if not graph.needs_arrival[exchange]:
+                changes = replace(changes, seq=np.zeros(len(changes), np.int64))
             for bucket, part in split(changes, exchange, buckets, turn).items():
-                sent.append((exchange, bucket, part))
+                sent.append((exchange, bucket, part, turn))
     return Haul(sent, late, admitted.errors, [admitted.header])
 
 

@@ -12,6 +12,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import buckets_of
+from millstream.columns.order import group_order
 from millstream.operators import Exchange, Scan
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
@@ -55,6 +56,7 @@ class Level:
             result = Changes.empty(node.schema)
         else:
             changes = self.output(node.inputs[0])
+            changes = changes if node.accepts_previous else changes.plain()
             state = {} if node.stateless else self.load(node.fingerprint)
             state, result = node.step(state, changes, self.spans[node])
             if not node.stateless:
@@ -77,6 +79,7 @@ def run_stateless(node: Node, elements: Mapping[str, Changes], span: Span) -> Ch
 
 def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict[int, Changes]:
     """The changes by bucket. `turn` picks the bucket when any will do."""
+    changes = changes.plain()
     if len(changes) == 0:
         return {}
     if buckets == 1 or exchange.by == ():
@@ -85,8 +88,7 @@ def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict
         return {turn % buckets: changes}
     keys = [changes.rows.column(name) for name in exchange.by]
     bucket = buckets_of(keys, len(changes), buckets)
-    order = np.argsort(bucket, kind="stable")
-    bounds = np.searchsorted(bucket[order], np.arange(buckets + 1))
+    order, bounds = group_order(bucket, np.arange(len(bucket)), buckets)
     return {
         b: changes.take(order[bounds[b] : bounds[b + 1]])
         for b in range(buckets)

@@ -159,6 +159,18 @@ def decode(blob: pa.Buffer) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
+def encode_to(path: Path, rows: pa.RecordBatch) -> None:
+    """Write rows to a file of their own, which nobody looks for before it is finished."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+
+
+def decode_from(path: Path) -> pa.RecordBatch:
+    """Rows of a file, as they lie there, without reading them first."""
+    with pa.memory_map(str(path)) as file:
+        return decode(file.read_buffer())
+
+
 def write_whole(path: Path, pieces: list[bytes]) -> None:
     """Write a file so that it is there whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")

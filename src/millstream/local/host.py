@@ -139,7 +139,7 @@ class LocalHost:
         graph = self.job.graph
         mail: Mailbox = {}
         for haul in hauls:
-            for exchange, bucket, changes in haul.sent:
+            for exchange, bucket, changes, _ in haul.sent:
                 mail.setdefault((exchange, bucket), []).append(changes)
         results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
         for number in range(1, graph.depth + 1):

@@ -26,7 +26,7 @@ class Events:
     def merged(self) -> Changes:
         """All events as one: ts is the instant, weight what it adds."""
         ends = replace(self.ends, ts=self.ends.exp, weight=-self.ends.weight)
-        return Changes.concat([self.starts.plain(), ends], self.starts.schema)
+        return Changes.concat([self.starts, ends], self.starts.schema)
 
     @property
     def instants(self) -> np.ndarray:
@@ -40,9 +40,9 @@ def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
     done, later = changes.split(changes.exp, span.end)
-    ahead = later.keep(later.exp != INFINITY).plain().sorted_by_exp()
+    ahead = later.keep(later.exp != INFINITY).sorted_by_exp()
     fallen = [_due(part, span) for part in due.touching(span.start, span.end)]
-    ends = Changes.concat([*fallen, done.plain()], changes.schema).sorted_by_exp()
+    ends = Changes.concat([*fallen, done], changes.schema).sorted_by_exp()
     return due.after(span.end).append(ahead, ahead.exp), Events(changes, _cancel(ends))
 
 

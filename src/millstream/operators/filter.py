@@ -21,6 +21,7 @@ class Filter(Node):
     """
 
     stateless: ClassVar[bool] = True
+    accepts_previous: ClassVar[bool] = True
 
     condition: Expression
     input: Node

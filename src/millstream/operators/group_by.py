@@ -14,6 +14,7 @@ from millstream.aggregates.call import AggregateCall
 from millstream.aggregates.ordered import ORDERED, Entries
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -59,7 +60,8 @@ class GroupBy(Node):
     @property
     def words(self) -> str:
         calls = ", ".join(str(call) for call in self.calls)
-        return f"{', '.join(self.keys)}: {calls}" if self.keys else calls
+        keys = ", ".join(name_text(name) for name in self.keys)
+        return f"{keys}: {calls}" if keys else calls
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
@@ -70,10 +72,11 @@ class GroupBy(Node):
         batch = _Batch.of(self, groups, events, begin)
         totals = {name: _extended(groups, name, batch.group_count) for name in self._totals}
         shown = np.arange(batch.group_count) < groups.num_rows
+        before = totals[PRESENT].copy()
         trace = follow(
             batch.groups, batch.instants, batch.weights, batch.first_ends, totals[PRESENT], shown
         )
-        results, parts = self._aggregate(batch, trace, totals, state)
+        results, parts = self._aggregate(batch, trace, totals, before, state)
         out = self._emit(batch, trace, results, groups)
         kept = self._remember(batch, trace, results, totals, groups)
         return {**parts, "due": due, "groups": kept}, out
@@ -114,7 +117,8 @@ class GroupBy(Node):
         return pa.schema([*self.schema, *totals])
 
     def _aggregate(
-        self, batch: _Batch, trace: Trace, totals: dict[str, np.ndarray], state: State
+        self, batch: _Batch, trace: Trace, totals: dict[str, np.ndarray], before: np.ndarray,
+        state: State,
     ) -> tuple[dict[str, pa.Array], dict[str, pa.RecordBatch]]:
         """What every call comes to in every row of the trace, and the ordered values at the end."""
         results: dict[str, pa.Array] = {}
@@ -127,7 +131,7 @@ class GroupBy(Node):
                 continue
             for need in self._totals_of(call):
                 if need not in done:
-                    done[need] = self._total(need, batch, trace, totals)
+                    done[need] = self._total(need, batch, trace, totals, before)
             needs = [done[need] for need in self._totals_of(call)]
             counts = needs[0][0] if needs else trace.present
             argument = batch.column(call.arguments[0]).type if call.arguments else pa.int64()
@@ -137,16 +141,15 @@ class GroupBy(Node):
         return results, parts
 
     def _total(
-        self, need: tuple[str, str], batch: _Batch, trace: Trace, totals: dict[str, np.ndarray]
+        self, need: tuple[str, str], batch: _Batch, trace: Trace, totals: dict[str, np.ndarray],
+        before: np.ndarray,
     ) -> tuple[np.ndarray, ...]:
         name, argument = need
         total, values = TOTALS[name], batch.column(argument)
         columns = [totals[f"#{name} {argument} {i}"] for i in range(len(total.columns))]
-        if name == "count" and values.null_count == 0:
-            missing = totals[PRESENT] - columns[0] - _moved(batch, trace)
-            if not missing.any():  # the argument is never NULL: its count is that of the rows
-                columns[0][:] = totals[PRESENT]
-                return (trace.present,)
+        if name == "count" and values.null_count == 0 and np.array_equal(before, columns[0]):
+            columns[0][:] = totals[PRESENT]  # never NULL so far: its count is that of the rows
+            return (trace.present,)
         return total.run(trace, batch.weights, values, columns)
 
     def _ordered(
@@ -180,21 +183,22 @@ class GroupBy(Node):
     def _emit(
         self, batch: _Batch, trace: Trace, results: dict[str, pa.Array], groups: pa.RecordBatch
     ) -> Changes:
-        """The rows of the trace: groups as they are from instant to instant, and what they close."""
-        closing = np.flatnonzero(trace.closes)
+        """The rows of the trace: what groups showed before, then how they are from time to time.
+
+        Where a group has gone there is a row of weight 0, see `Changes.previous`.
+        """
         columns = list(take_rows(batch.keys, trace.row_group).columns)
+        closed = pa.array(trace.row_group[: trace.closing])
         for call in self.calls:
-            column = results[call.name]
-            if len(closing):
-                before = groups.column(call.name).take(pa.array(trace.row_group[closing]))
-                column = pc.replace_with_mask(column, pa.array(trace.closes), before)
-            columns.append(column)
+            before = groups.column(call.name).take(closed)
+            columns.append(pa.concat_arrays([before, results[call.name].slice(trace.closing)]))
+        weight = np.ones(len(trace), np.int64)
+        if self.keys:
+            weight[trace.present <= 0] = 0
+        weight[: trace.closing] = -1
         rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        weight = np.where(trace.closes, -1, 1)
-        out = Changes(
-            rows, trace.ts, trace.exp, weight, np.zeros(len(trace), np.int64), trace.previous
-        )
-        return out.keep(trace.closes | (trace.present > 0)) if self.keys else out
+        arrival = np.zeros(len(trace), np.int64)
+        return Changes(rows, trace.ts, trace.exp, weight, arrival, trace.previous)
 
     def _remember(
         self, batch: _Batch, trace: Trace, results: dict[str, pa.Array],
@@ -225,7 +229,7 @@ class _Batch:
     The groups of the state have the first numbers.
     """
 
-    columns: dict[str, pa.Array]
+    events: Events
     instants: np.ndarray
     weights: np.ndarray
     groups: np.ndarray
@@ -248,12 +252,8 @@ class _Batch:
         )
         length = known.num_rows + len(starts) + len(ends)
         codes, first = factorize(both.columns, length)
-        columns = {
-            name: pa.concat_arrays([starts.rows.column(i), ends.rows.column(i)])
-            for i, name in enumerate(node.input_schema.names)
-        }
         return _Batch(
-            columns,
+            Events(starts, ends),
             np.concatenate([starts.ts, ends.exp]),
             np.concatenate([starts.weight, -ends.weight]),
             codes[known.num_rows :],
@@ -262,8 +262,16 @@ class _Batch:
             take_rows(both, first),
         )
 
+    @cached_property
+    def _columns(self) -> dict[str, pa.Array]:
+        return {}
+
     def column(self, name: str) -> pa.Array:
-        return self.columns[name]
+        """A column of what enters and what leaves, put together when it is first asked for."""
+        if name not in self._columns:
+            parts = [part.rows.column(name) for part in (self.events.starts, self.events.ends)]
+            self._columns[name] = pa.concat_arrays(parts)
+        return self._columns[name]
 
     def group_of(self, keys: pa.RecordBatch, length: int) -> np.ndarray:
         """The group of every row of a table of keys, all of which are known."""
@@ -271,12 +279,6 @@ class _Batch:
             return np.zeros(length, np.int64)
         both = concat_rows([self.keys, keys], self.keys.schema)
         return factorize(both.columns, both.num_rows)[0][self.keys.num_rows :]
-
-
-def _moved(batch: _Batch, trace: Trace) -> np.ndarray:
-    """How many rows every group has gained in this batch."""
-    gained = np.bincount(batch.groups, weights=batch.weights, minlength=batch.group_count)
-    return gained.astype(np.int64)
 
 
 def _with_beginning(node: GroupBy, starts: Changes, begin: int) -> Changes:

@@ -84,7 +84,7 @@ class LookupJoin(Node):
             both = Changes.concat([out, changes.take(alone).with_rows(missing)], self.schema)
             order = np.argsort(np.concatenate([left, alone]), kind="stable")
             out = both.take(order)
-        return state, out.plain()
+        return state, out
 
     def _pairs(self, rows: pa.RecordBatch, length: int) -> tuple[np.ndarray, np.ndarray]:
         """Index pairs of input and table rows with equal keys, none of them NULL."""

@@ -24,6 +24,7 @@ class Project(Node):
     """
 
     stateless: ClassVar[bool] = True
+    accepts_previous: ClassVar[bool] = True
 
     outputs: tuple[tuple[str, Expression], ...]
     input: Node

@@ -30,7 +30,7 @@ class Stored(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         log: Log = state.get("content", Log()).after(span.end)
-        rest = changes.keep(changes.exp > span.end).plain()
+        rest = changes.keep(changes.exp > span.end)
         grown = log.append(rest, rest.exp)
         if grown.rows > FEW and grown.rows > 2 * (log.chunks[0].rows if log.chunks else 0):
             whole = compact(self._present(grown, span.end))

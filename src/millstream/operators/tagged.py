@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.node import Node, Spread, Step
@@ -17,7 +18,7 @@ from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.operators.events import net, unfold
 
-ENTER, UPDATE, LEAVE = 0, 1, 2
+ENTER, UPDATE, LEAVE, NOTHING = 0, 1, 2, 3
 LETTERS = np.frombuffer(b"+u-", np.uint8)
 
 
@@ -32,6 +33,7 @@ class Tagged(Node):
     """
 
     is_stream: ClassVar[bool] = True
+    accepts_previous: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
 
     input: Node
@@ -51,38 +53,34 @@ class Tagged(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes.plain(), span)
         every = events.merged()
         out = self._without_key(every) if self.key is None else self._with_key(every)
         return ({"due": due} if due.chunks else {}), out
 
     def _from_previous(self, changes: Changes) -> Changes:
         """Every row is compared with the one of its key before it, which ends where it begins."""
-        previous, ts, weight = changes.previous, changes.ts, changes.weight
-        assert previous is not None
-        if len(changes) == 0:
-            return Changes.empty(self.schema)
-        until = np.where(weight < 0, ts, changes.exp)
-        meets = (previous >= 0) & (weight > 0)
-        meets[meets] = until[previous[meets]] == ts[meets]
-        enters = weight > 0
-        enters &= ~(meets & _equal_to_previous(changes.rows, previous))
-        followed = np.zeros(len(changes), np.bool_)
-        followed[previous[meets]] = True
-        leaves = ~followed & (until < INFINITY)
-        if not leaves.any():
-            ops = np.where(meets, UPDATE, ENTER)
-            source = None if enters.all() else np.flatnonzero(enters)
-            return self._tell(changes.rows, source, ops, ts, changes.seq)
-        entering, leaving = np.flatnonzero(enters), np.flatnonzero(leaves)
-        ops = np.concatenate(
-            [np.where(meets[entering], UPDATE, ENTER), np.full(len(leaving), LEAVE)]
+        assert changes.previous is not None and self.key is not None
+        others = [i for i, f in enumerate(self.input_schema) if f.name not in self.key]
+        same = _equal_to_previous([changes.rows.column(i) for i in others], changes.previous)
+        ops, gone, until = _compare(
+            changes.previous, changes.ts, changes.exp, changes.weight, same
         )
-        source = np.concatenate([entering, leaving])
-        instants = np.concatenate([ts[entering], until[leaving]])
-        order = np.argsort(instants, kind="stable")
-        return self._tell_taken(changes.rows, source[order], ops[order], instants[order],
-                                changes.seq[source[order]])
+        source = np.flatnonzero(ops != NOTHING)
+        if len(source) and source[-1] - source[0] + 1 == len(source):
+            first, last = int(source[0]), int(source[-1]) + 1
+            rows = changes.rows.slice(first, last - first)
+            told = self._tell(rows, ops[first:last], changes.ts[first:last], changes.seq[first:last])
+        else:
+            rows = take_rows(changes.rows, source)
+            told = self._tell(rows, ops[source], changes.ts[source], changes.seq[source])
+        if len(gone) == 0:
+            return told
+        left = self._tell(
+            take_rows(changes.rows, gone), np.full(len(gone), LEAVE, np.uint8), until,
+            changes.seq[gone],
+        )
+        return Changes.concat([told, left], self.schema)
 
     def _with_key(self, every: Changes) -> Changes:
         assert self.key is not None
@@ -95,34 +93,19 @@ class Tagged(Node):
         has_new = np.zeros(len(rows) + 1, np.bool_)
         has_old[codes[sums < 0]] = True
         has_new[codes[sums > 0]] = True
-        ops = np.where(sums > 0, np.where(has_old[codes], UPDATE, ENTER), LEAVE)
+        ops = np.where(sums > 0, np.where(has_old[codes], UPDATE, ENTER), LEAVE).astype(np.uint8)
         source = np.flatnonzero((sums > 0) | ~has_new[codes])
-        return self._tell_taken(
-            rows.rows, source, ops[source], rows.ts[source], rows.seq[source]
-        )
+        kept = take_rows(rows.rows, source)
+        return self._tell(kept, ops[source], rows.ts[source], rows.seq[source])
 
     def _without_key(self, every: Changes) -> Changes:
         _, sums, first = net(every, every.schema.names)
         source = np.repeat(first, np.abs(sums))
         ops = np.repeat(np.where(sums > 0, ENTER, LEAVE), np.abs(sums))
-        return self._tell_taken(every.rows, source, ops, every.ts[source], every.seq[source])
+        rows = take_rows(every.rows, source)
+        return self._tell(rows, ops, every.ts[source], every.seq[source])
 
     def _tell(
-        self, rows: pa.RecordBatch, source: np.ndarray | None, ops: np.ndarray,
-        instants: np.ndarray, seq: np.ndarray,
-    ) -> Changes:
-        """All rows, or those of an index into rows and all the rest."""
-        if source is None:
-            return self._tell_rows(rows, ops, instants, seq)
-        return self._tell_taken(rows, source, ops[source], instants[source], seq[source])
-
-    def _tell_taken(
-        self, rows: pa.RecordBatch, source: np.ndarray, ops: np.ndarray, instants: np.ndarray,
-        seq: np.ndarray,
-    ) -> Changes:
-        return self._tell_rows(take_rows(rows, source), ops, instants, seq)
-
-    def _tell_rows(
         self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray, seq: np.ndarray
     ) -> Changes:
         columns = list(rows.columns)
@@ -144,19 +127,52 @@ def letters(ops: np.ndarray) -> pa.Array:
     )
 
 
-def _equal_to_previous(rows: pa.RecordBatch, previous: np.ndarray) -> np.ndarray:
+@njit(cache=True)
+def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
+    """What each row tells of its key, and the rows that end without one that says so."""
+    n = len(ts)
+    ops = np.empty(n, np.uint8)
+    followed = np.zeros(n, np.bool_)
+    for r in range(n):
+        p = previous[r]
+        if weight[r] < 0:
+            ops[r] = NOTHING
+            continue
+        meets = p >= 0 and weight[p] != 0 and (ts[p] if weight[p] < 0 else exp[p]) == ts[r]
+        if meets:
+            followed[p] = True
+        if weight[r] == 0:
+            ops[r] = LEAVE if meets else NOTHING
+        elif not meets:
+            ops[r] = ENTER
+        else:
+            ops[r] = NOTHING if same[r] else UPDATE
+    gone = np.empty(n, np.int64)
+    until = np.empty(n, np.int64)
+    count = 0
+    for r in range(n):
+        end = ts[r] if weight[r] < 0 else exp[r]
+        if weight[r] != 0 and not followed[r] and end < INFINITY:
+            gone[count] = r
+            until[count] = end
+            count += 1
+    return ops, gone[:count].copy(), until[:count].copy()
+
+
+def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndarray:
     """Where a row has the same values as the one before it of its key, NULL equal to NULL."""
-    same = previous >= 0
-    for column in rows.columns:
-        index = np.flatnonzero(same)
+    index = np.flatnonzero(previous >= 0)
+    for column in columns:
         if len(index) == 0:
             break
-        here, before = column, column.take(pa.array(np.maximum(previous, 0)))
+        here, before = column.take(pa.array(index)), column.take(pa.array(previous[index]))
         equal = pc.equal(here, before)
         if column.null_count:
             both = pc.and_(pc.is_null(here), pc.is_null(before))
             equal = pc.or_(pc.fill_null(equal, False), both)
         elif pa.types.is_floating(column.type):
             equal = pc.or_(equal, pc.and_(pc.is_nan(here), pc.is_nan(before)))
-        same &= equal.to_numpy(zero_copy_only=False)
+        index = index[equal.to_numpy(zero_copy_only=False)]
+    same = np.zeros(len(previous), np.bool_)
+    same[index] = True
     return same

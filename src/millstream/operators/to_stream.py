@@ -83,7 +83,7 @@ class Rstream(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
         content: Log = state.get("content", Log())
-        rows = Changes.concat([*content.all(), changes.plain()], self.schema)
+        rows = Changes.concat([*content.all(), changes], self.schema)
         found = settle(_expand(rows, events.instants))
         found = found.take(canonical_order([found.ts, found.seq], found.rows))
         rest = compact(rows.keep(rows.exp > span.end))

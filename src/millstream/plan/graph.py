@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millstream.algebra.node import Node, walk
-from millstream.operators import Exchange, Scan
+from millstream.operators import (
+    Exchange,
+    Filter,
+    GroupBy,
+    LookupJoin,
+    Project,
+    RangeSlide,
+    Scan,
+)
 from millstream.plan.distribute import spread_of
 
 
@@ -65,6 +73,22 @@ class Graph:
         return found
 
     @cached_property
+    def needs_arrival(self) -> dict[Exchange, bool]:
+        """False for exchanges behind which nobody looks at the order of arrival."""
+        readers: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            for child in node.inputs:
+                readers.setdefault(child, []).append(node)
+
+        def asked(node: Node) -> bool:
+            if node in self.roots:
+                return True
+            return any(_asks(reader) or asked(reader) for reader in readers.get(node, ())
+                       if not isinstance(reader, GroupBy))
+
+        return {exchange: asked(exchange) for exchange in self.exchanges}
+
+    @cached_property
     def companions(self) -> dict[str, frozenset[str]]:
         """For every stream, the streams it shares queries with, directly or through others.
 
@@ -76,3 +100,8 @@ class Graph:
             apart = [g for g in groups if not g & mine]
             groups = [*apart, mine.union(*(g for g in groups if g & mine))]
         return {stream: frozenset(group) for group in groups for stream in group}
+
+
+def _asks(node: Node) -> bool:
+    """True for operators that go by the order of arrival, or know rows by it."""
+    return not isinstance(node, (Filter, Project, LookupJoin, RangeSlide))

@@ -21,13 +21,14 @@ from millstream.engine.clock import Clock, Header
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, in_order, present
 from millstream.engine.receivers import Receiver
-from millstream.engine.store import Shelf, decode
+from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
 from millstream.spark.errand_source import ErrandSource
 from millstream.spark.parcel import Parcel
-from millstream.spark.stages import DRIVER, WIRE, level_runner, packer
+from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
 
+CARRIERS = ("inline", "file")
 Progress = Callable[["BatchReport"], None]
 
 
@@ -80,6 +81,10 @@ class SparkHost:
     def _folder(self) -> Path:
         return self.checkpoint.folder / "job"
 
+    @property
+    def _scratch(self) -> Path:
+        return self.checkpoint.folder / "scratch"
+
     def _bucket_count(self, notices: list[Notice]) -> int:
         asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
         if self.commit is None or self.commit.buckets == asked:
@@ -89,7 +94,10 @@ class SparkHost:
         return self.commit.buckets
 
     def _save(self) -> None:
-        parcel = Parcel(self.job, self.follow, self.buckets, str(self.checkpoint.state), self.wanted)
+        parcel = Parcel(
+            self.job, self.follow, self.buckets, str(self.checkpoint.state), self.wanted,
+            str(self._scratch) if self.session.sparkContext.master.startswith("local") else None,
+        )
         self._parcel = parcel.save(self._folder)
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
@@ -191,7 +199,7 @@ class SparkHost:
             from millstream.spark.foreign import together
 
             frame = together(frame, self.buckets)
-        flow = frame.mapInArrow(packer(path, clock), WIRE)
+        flow = frame.mapInArrow(packer(path, clock, number), WIRE)
         for level in range(1, job.graph.depth + 1):
             flow = flow.repartitionById(self.buckets, "bucket")
             flow = flow.mapInArrow(level_runner(path, clock, level, number), WIRE)
@@ -212,6 +220,7 @@ class SparkHost:
         )
         self.checkpoint.write(commit)
         self.commit, self.clock = commit, after
+        shutil.rmtree(self._scratch / str(number), ignore_errors=True)
         self._report(rows, headers, number, started, gathered)
         if job.streams and all(
             after.sources[n].ended for n in job.streams
@@ -219,14 +228,14 @@ class SparkHost:
             self.done.set()
 
     def _deliver(self, job: Job, rows: list[dict[str, Any]], number: int) -> None:
-        for kind in ("late", "errors"):
-            for row in rows:
-                if row["kind"] == kind:
-                    self._give(f"{row['name']}.{kind}", decode(pa.py_buffer(row["blob"])), number)
+        for row in rows:
+            kind, _, name = row["name"].partition(" ")
+            if kind in ("late", "errors") and row["kind"] in CARRIERS:
+                self._give(f"{name}.{kind}", opened(row), number)
         for name, root in job.telling.items():
             parts = [
-                Changes.from_batch(decode(pa.py_buffer(r["blob"])))
-                for r in rows if r["kind"] == "result" and r["name"] == name
+                Changes.from_batch(opened(r))
+                for r in rows if r["kind"] in CARRIERS and r["name"] == f"result {name}"
             ]
             if parts:
                 query = job.query(name)

@@ -16,13 +16,18 @@ from millstream.engine.store import write_whole
 
 @dataclass(frozen=True)
 class Parcel:
-    """A job with what a worker needs to run it. Written and read by Millstream only."""
+    """A job with what a worker needs to run it. Written and read by Millstream only.
+
+    `scratch` is a folder that all workers share, through which changes go from level to level; when
+    there is none, they go through Spark's shuffle.
+    """
 
     job: Job
     follow: bool
     buckets: int
     state: str
     wanted: frozenset[str]
+    scratch: str | None = None
 
     @cached_property
     def sources(self) -> dict[str, Source]:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes
+from millstream.algebra.changes import Changes, no_rows
 from millstream.algebra.state import Log
+from millstream.algebra.time import DAWN
 from millstream.connect.source import Slab
-from millstream.engine.admit import ERRORS
+from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
 from millstream.engine.errands import Errand, Haul, pack, run_errand
-from millstream.engine.admit import Gate
 from millstream.engine.level import Level, split
-from millstream.engine.store import Shelf, decode, encode
-from millstream.algebra.changes import no_rows
-from millstream.algebra.time import DAWN
+from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
 from millstream.spark.parcel import Parcel, load_parcel
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
@@ -28,6 +28,9 @@ WIRE_SCHEMA = pa.schema([
     ("level", pa.int32()), ("bucket", pa.int32()), ("kind", pa.string()), ("name", pa.string()),
     ("number", pa.int64()), ("blob", pa.binary()),
 ])
+INLINE = 65_536
+"""Rows of fewer bytes travel with the row of the wire itself."""
+
 DRIVER = 0
 """The level of rows that are for the driver."""
 
@@ -35,11 +38,12 @@ Row = tuple[int, int, str, str, int, bytes]
 Batches = Iterator[pa.RecordBatch]
 
 
-def packer(path: str, clock: dict[str, Any]) -> Callable[[Batches], Batches]:
+def packer(path: str, clock: dict[str, Any], number: int) -> Callable[[Batches], Batches]:
     """Errands in, packed changes and word of the time out."""
 
     def stage(batches: Batches) -> Batches:
         parcel, before = load_parcel(path), Clock.from_json(clock)
+        post = Post(parcel, number)
         foreign: dict[str, list[dict[str, Any]]] = {}
         for batch in batches:
             for row in batch.to_pylist():
@@ -52,10 +56,10 @@ def packer(path: str, clock: dict[str, Any]) -> Callable[[Batches], Batches]:
                         errand, parcel.job.streams[errand.source],
                         parcel.sources.get(errand.source), parcel.job.graph, before, parcel.buckets,
                     )
-                    yield _wire(_haul_rows(errand.source, haul, parcel))
+                    yield _wire(_haul_rows(errand.source, haul, post))
         for name, rows in foreign.items():
             for haul in _pack_foreign(name, rows, parcel, before):
-                yield _wire(_haul_rows(name, haul, parcel))
+                yield _wire(_haul_rows(name, haul, post))
 
     return stage
 
@@ -92,24 +96,26 @@ def _run_level(
     level = Level(graph, number, bucket, spans, lambda name: saved.get(name, {}))
     for exchange in graph.exchanges:
         if graph.level[exchange] == number:
-            parts = [r for r in rows if r["kind"] == "changes" and r["name"] == exchange.fingerprint]
+            parts = [r for r in rows if r["name"] == exchange.fingerprint]
             parts.sort(key=lambda r: r["number"])
-            found = [Changes.from_batch(decode(pa.py_buffer(r["blob"]))) for r in parts]
+            found = [Changes.from_batch(opened(r)) for r in parts]
             level.receive(exchange, Changes.concat(found, exchange.schema))
     loaded = time.perf_counter()
     out: list[Row] = []
+    post = Post(parcel, batch_number)
     for exchange in graph.exchanges:
         if graph.level[exchange.input] == number and graph.level[exchange] > number:
             sent = split(level.output(exchange.input), exchange, parcel.buckets, bucket)
             for target, part in sent.items():
-                out.append(_changes_row(graph.level[exchange], target, exchange.fingerprint, part, bucket))
+                out.append(post.row(graph.level[exchange], target, exchange.fingerprint, part.to_batch(),
+                                    bucket))
     told = 0
     for name, root in job.telling.items():
         if graph.level[root] == number:
             result = level.output(root)
             told += len(result)
             if name in parcel.wanted and len(result):
-                out.append((DRIVER, 0, "result", name, bucket, encode(result.to_batch())))
+                out.append(post.row(DRIVER, 0, f"result {name}", result.to_batch(), bucket))
     for root in job.keeping.values():
         if graph.level[root] == number:
             level.output(root)
@@ -146,27 +152,46 @@ def _pack_foreign(
         yield haul
 
 
-def _haul_rows(source: str, haul: Haul, parcel: Parcel) -> list[Row]:
+def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
     rows: list[Row] = []
-    for exchange, bucket, changes in haul.sent:
-        first = int(changes.seq[0]) if len(changes) else 0
-        rows.append(_changes_row(1, bucket, exchange.fingerprint, changes, first))
+    for exchange, bucket, changes, turn in haul.sent:
+        rows.append(post.row(1, bucket, exchange.fingerprint, changes.to_batch(), turn))
     for header in haul.headers:
         blob = json.dumps(asdict(header)).encode()
         rows += [
             (level, bucket, "header", source, 0, blob)
-            for level in range(1, parcel.job.graph.depth + 1)
-            for bucket in range(parcel.buckets)
+            for level in range(1, post.parcel.job.graph.depth + 1)
+            for bucket in range(post.parcel.buckets)
         ]
         rows.append((DRIVER, 0, "header", source, 0, blob))
     for kind, batch in (("late", haul.late), ("errors", haul.errors)):
         if batch.num_rows:
-            rows.append((DRIVER, 0, kind, source, 0, encode(batch)))
+            rows.append(post.row(DRIVER, 0, f"{kind} {source}", batch, 0))
     return rows
 
 
-def _changes_row(level: int, bucket: int, name: str, changes: Changes, number: int) -> Row:
-    return level, bucket, "changes", name, number, encode(changes.to_batch())
+@dataclass(frozen=True)
+class Post:
+    """Sends rows to a bucket or to the driver: large ones as a file in the shared scratch folder."""
+
+    parcel: Parcel
+    batch: int
+
+    def row(self, level: int, bucket: int, name: str, rows: pa.RecordBatch, number: int) -> Row:
+        if self.parcel.scratch is None or rows.nbytes < INLINE:
+            return level, bucket, "inline", name, number, encode(rows)
+        folder = Path(self.parcel.scratch) / str(self.batch)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / uuid.uuid4().hex
+        encode_to(path, rows)
+        return level, bucket, "file", name, number, str(path).encode()
+
+
+def opened(row: dict[str, Any]) -> pa.RecordBatch:
+    """The rows that a row of the wire stands for."""
+    if row["kind"] == "file":
+        return decode_from(Path(row["blob"].decode()))
+    return decode(pa.py_buffer(row["blob"]))
 
 
 def _wire(rows: list[Row]) -> pa.RecordBatch:

@@ -167,7 +167,7 @@ def _play(
             if name not in shapes:
                 raise GoldenError(f'{block.place}: there is no result "{name}"')
         if configuration.together:
-            wanted, contents = _joined(wanted, expected, shapes), {}
+            wanted, contents = joined_rows(wanted, expected, shapes), {}
             continue
         contents.update({n: r for n, r in expected.items() if _is_content(n, stage)})
         yield from _compared(stage, {**contents, **expected}, block.place)
@@ -200,7 +200,7 @@ def _expected_row(line: str, place: str) -> Row:
     return (" ".join(row[0].split()) if row[0] else row[0], *row[1:])
 
 
-def _joined(wanted: Told, more: Told, shapes: dict[str, results.Shape]) -> Told:
+def joined_rows(wanted: Told, more: Told, shapes: dict[str, results.Shape]) -> Told:
     """The rows of all steps; of a stored result the last content."""
     joined = dict(wanted)
     for name, rows in more.items():

@@ -1,0 +1,123 @@
+"""Golden files for other hosts: a script with CSV sources that runs to its end, and what it gives."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.connect.casting import from_text
+from millstream.connect.csv_source import CsvSource
+from millstream.connect.files import Files
+from millstream.connect.source import Slab
+from millstream.lang import CreateStream, parse_script
+from millstream.testing import results
+from millstream.testing.fed_source import csv_line
+from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
+from millstream.testing.golden_file import STEPS, GoldenFile, Row, split_row
+from millstream.testing.results import Shape, difference, rows_of
+from millstream.testing.stage import Definitions, Told
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A script in a folder, and the whole of every result it must give."""
+
+    script: Path
+    expected: Told
+    shapes: dict[str, Shape]
+
+    @property
+    def wants_changes(self) -> bool:
+        """Whether the run must be told to write changes, too (`--changes`)."""
+        return any(name.endswith(".changes") for name in self.expected)
+
+    def differences(self, out: str | Path) -> list[str]:
+        """What is wrong with the CSV files of a run; a file of late or bad rows may be missing."""
+        found = []
+        for name, shape in self.shapes.items():
+            if name.endswith(".changes") and name not in self.expected:
+                continue
+            rows = _read(Path(out) / f"{name}.csv", shape)
+            wrong = difference(shape, self.expected.get(name, []), rows)
+            if wrong:
+                found.append(f"{name}\n{wrong}")
+        return found
+
+
+def is_bounded(file: GoldenFile) -> bool:
+    """Whether all a file says can be seen in one run to the end: it ends, and moments do not matter."""
+    return bool(file.of("end")) and not depends_on_moments(file)
+
+
+def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
+    """Write `script.sql` and the files it reads into a folder.
+
+    The expected results are those of all steps together. Results of the script that the file does
+    not name are not looked at.
+    """
+    folder = Path(folder)
+    with tempfile.TemporaryDirectory() as scratch:
+        defined = Definitions.of(file, scratch)
+    for block in file.of("file"):
+        (folder / block.words).write_text(block.text + "\n", encoding="utf-8")
+    for stream in defined.session.streams.values():
+        rows = [split_row(line, block.place) for block in file.of("feed")
+                if block.words.lower() == stream.name.lower() for line in block.body]
+        header = csv_line(tuple(stream.schema.names))
+        lines = [header, *map(csv_line, rows)]
+        (folder / f"{stream.name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    script = folder / "script.sql"
+    script.write_text(_script(file), encoding="utf-8")
+    shapes = defined.shapes()
+    derived = set(defined.session.queries) - set(defined.queries) - file.names
+    shown = {n: s for n, s in shapes.items() if n.removesuffix(".changes") not in derived}
+    return Bounded(script, _expected(file, list(defined.queries), shapes), shown)
+
+
+def _script(file: GoldenFile) -> str:
+    statements = []
+    for block in file.of("script", "query"):
+        if block.kind == "query":
+            statements.append(f'CREATE VIEW "{block.words}" AS {block.text.rstrip("; ")};')
+            continue
+        for statement in parse_script(block.text):
+            place = statement.place
+            text = place.text[place.start : place.end]
+            if isinstance(statement, CreateStream) and statement.source is None:
+                text += f" SOURCE '{statement.name}.csv'"
+            statements.append(f"{text};")
+    return "\n".join(statements) + "\n"
+
+
+def _expected(file: GoldenFile, queries: Sequence[str], shapes: dict[str, Shape]) -> Told:
+    sole = queries[0] if len(queries) == 1 else None
+    wanted: Told = {}
+    for block in file.of(*STEPS):
+        wanted = joined_rows(wanted, expected_rows(block, sole), shapes)
+    return wanted
+
+
+def _read(path: Path, shape: Shape) -> list[Row]:
+    """The rows of a CSV file, its columns by position: two of them may have the same name."""
+    if not path.exists():
+        return []
+    texts = pa.schema([(f"column{i}", pa.string()) for i in range(len(shape.schema))])
+    source = CsvSource(path.stem, texts, Files(str(path), False, "csv"), header=False)
+    table = pa.Table.from_batches([slab.rows for slab in _slabs(source)], texts)[1:]
+    columns = [
+        from_text(column.combine_chunks(), kind).values
+        for column, kind in zip(table.columns, shape.schema.types)
+    ]
+    return rows_of(shape, pa.Table.from_arrays(columns, schema=shape.schema))
+
+
+def _slabs(source: CsvSource) -> list[Slab]:
+    position, done, found = source.start(), False, []
+    while not done:
+        slices, position, done = source.plan(position, 1_000_000)
+        found += [source.read(piece, source.schema.names) for piece in slices]
+    return found
