@@ -89,7 +89,7 @@ class Notice:
         return replace(self, message=f"{name}: {self.message}")
 
 
-def closest(word: str, words: list[str] | tuple[str, ...]) -> str | None:
+def closest(word: str, words: list[str] | tuple[str, ...], cutoff: float = 0.7) -> str | None:
     """The known word a misspelt one was probably meant to be.
 
     >>> closest("pric", ["item", "price"])
@@ -98,7 +98,7 @@ def closest(word: str, words: list[str] | tuple[str, ...]) -> str | None:
     from difflib import get_close_matches
 
     lowered = {w.lower(): w for w in words}
-    matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=cutoff)
     return lowered[matches[0]] if matches else None
 
 

@@ -6,9 +6,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.algebra import kernels
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
-from millstream.algebra.functions import FUNCTIONS
-from millstream.algebra.types import DATE, INTEGER, STRING, TIMESTAMP, is_numeric
+from millstream.algebra.functions import FUNCTIONS, Function
+from millstream.algebra.kernels import piecewise, whole_array
+from millstream.algebra.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    is_numeric,
+)
 
 
 def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Array:
@@ -27,8 +38,8 @@ def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Ar
             return pa.repeat(pa.scalar(value, kind), length)
         case Call(function=function, arguments=arguments, type=kind):
             values = [evaluate(a, rows, length) for a in arguments]
-            result = FUNCTIONS[function].compute(*values)
-            return _array(result if result.type == kind else _fit(result, kind))
+            result = _computed(FUNCTIONS[function], values)
+            return result if result.type == kind else cast(result, kind)
         case Cast(argument=argument, type=kind):
             return cast(evaluate(argument, rows, length), kind)
         case Case(branches=branches, default=default, type=kind):
@@ -36,7 +47,7 @@ def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Ar
             for condition, value in reversed(branches):
                 holds = pc.fill_null(evaluate(condition, rows, length), False)
                 result = pc.if_else(holds, evaluate(value, rows, length), result)
-            return _array(result)
+            return whole_array(result)
     raise TypeError(f"not an expression: {expression!r}")
 
 
@@ -46,6 +57,33 @@ def holds(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarra
     return result.to_numpy(zero_copy_only=False)
 
 
+def castable(have: pa.DataType, want: pa.DataType) -> bool:
+    """Whether CAST leads from one type to the other at all.
+
+    >>> castable(STRING, DATE), castable(BOOLEAN, DATE)
+    (True, False)
+    """
+    if have == want or pa.types.is_null(have):
+        return True
+    number = is_numeric(want)
+    match have:
+        case _ if have == STRING:
+            return want != INTERVAL
+        case _ if have == BOOLEAN:
+            return number or want == STRING
+        case _ if have == INTEGER:
+            return number or want in (STRING, BOOLEAN, TIMESTAMP, INTERVAL)
+        case _ if is_numeric(have):
+            return number or want in (STRING, BOOLEAN)
+        case _ if have == TIMESTAMP:
+            return want in (STRING, DATE, INTEGER)
+        case _ if have == DATE:
+            return want in (STRING, TIMESTAMP)
+        case _ if have == INTERVAL:
+            return want in (STRING, INTEGER)
+    return False
+
+
 def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """The values as another type; NULL where that cannot be."""
     if values.type == kind:
@@ -53,53 +91,59 @@ def cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), kind)
     try:
-        return _cast(values, kind)
+        return whole_array(_cast(values, kind))
     except pa.ArrowInvalid:
-        return _cast_one_by_one(values, kind)
+        distinct = values.dictionary_encode()
+        table = piecewise(lambda part: _cast(part, kind), [distinct.dictionary])
+        return table.cast(kind).take(distinct.indices)
+
+
+def _computed(function: Function, values: list[pa.Array]) -> pa.Array:
+    """The function's result, NULL for the rows it cannot be computed for."""
+    try:
+        return whole_array(function.compute(*values))
+    except pa.ArrowInvalid:
+        return piecewise(function.compute, values)
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if values.type == STRING and kind != STRING:
-        values = pc.utf8_trim_whitespace(values)
-    if kind == INTEGER and pa.types.is_floating(values.type):
-        inside = pc.and_(pc.less(pc.abs(values), 9.2e18), pc.is_finite(values))
-        values = pc.if_else(inside, values, pa.scalar(None, values.type))
-        return pc.trunc(values).cast(INTEGER, safe=False)
-    if kind == INTEGER and pa.types.is_decimal(values.type):
-        return pc.trunc(values).cast(pa.decimal128(38, 0), safe=False).cast(INTEGER)
+    if values.type == STRING:
+        return _read(pc.utf8_trim_whitespace(values), kind)
+    if kind == STRING:
+        return _spell(values)
+    if kind == INTEGER and is_numeric(values.type):
+        return kernels.whole(pc.trunc)(values)
     if kind == DATE and values.type == TIMESTAMP:
         return values.cast(DATE, safe=False)
-    if pa.types.is_decimal(kind) and is_numeric(values.type):
+    if pa.types.is_decimal(values.type) and kind == BOOLEAN:
+        return values.cast(DOUBLE).cast(BOOLEAN)
+    if pa.types.is_decimal(kind):
         return _cast_decimal(values, kind)
-    if kind == STRING and values.type == TIMESTAMP:
-        return pc.strftime(values, format="%Y-%m-%d %H:%M:%S")
-    return values.cast(kind)
+    return values.cast(kind, safe=kind != DOUBLE)
+
+
+def _read(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(kind):
+        return kernels.read_decimals(texts, kind)
+    if kind == BOOLEAN:
+        return kernels.read_booleans(texts)
+    return kernels.read_times(texts) if kind == TIMESTAMP else texts.cast(kind)
+
+
+def _spell(values: pa.Array) -> pa.Array:
+    if values.type == DOUBLE:
+        return kernels.spell_doubles(values)
+    if values.type == TIMESTAMP:
+        return kernels.spell_times(values)
+    return kernels.spell_intervals(values) if values.type == INTERVAL else values.cast(STRING)
 
 
 def _cast_decimal(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if values.type == BOOLEAN:
+        values = values.cast(INTEGER)
     if pa.types.is_floating(values.type):
-        return pc.round(values, ndigits=kind.scale).cast(kind, safe=False)
+        return kernels.round_half_up(values, kind.scale).cast(kind)
     if pa.types.is_decimal(values.type) and values.type.scale > kind.scale:
-        values = pc.round(values, ndigits=kind.scale, round_mode="half_towards_infinity")
-    return values.cast(kind, safe=False)
-
-
-def _cast_one_by_one(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The slow way, for columns in which some value cannot be cast."""
-    distinct = values.dictionary_encode()
-    out = []
-    for i in range(len(distinct.dictionary)):
-        try:
-            out.append(_cast(distinct.dictionary.slice(i, 1), kind))
-        except pa.ArrowInvalid:
-            out.append(pa.nulls(1, kind))
-    table = pa.concat_arrays(out) if out else pa.nulls(0, kind)
-    return table.take(distinct.indices)
-
-
-def _fit(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    return cast(_array(values), kind)
-
-
-def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        wide = pa.decimal128(38, values.type.scale)
+        values = pc.round(values.cast(wide), ndigits=kind.scale, round_mode="half_towards_infinity")
+    return values.cast(kind)

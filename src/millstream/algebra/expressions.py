@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from millstream.algebra.types import BOOLEAN, type_name
 
-
 INFIX = ("and", "or", "like", "div")
 """Functions with a name that are written between their arguments."""
 

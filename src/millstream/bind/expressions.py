@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
 from millstream.aggregates.builtin import NAMES as AGGREGATES
-from millstream.algebra.evaluate import cast
+from millstream.algebra.evaluate import cast, castable
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal, walk
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
+    DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
@@ -30,31 +32,51 @@ from millstream.algebra.types import (
     type_name,
 )
 from millstream.bind.scope import Scope
-from millstream.errors import MillstreamError, closest
+from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
 
 OPERATORS: dict[type, str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "div", exp.Mod: "%",
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.And: "and", exp.Or: "or", exp.Like: "like", exp.DPipe: "concat",
+    exp.NullSafeNEQ: "distinct_from",
 }
+READING = {"=", "<>", "<", "<=", ">", ">=", "distinct_from", "+", "-", "coalesce", "nullif"}
+"""Where a string constant beside a time or a number is read as one: ts > '2024-01-01'."""
 ALIASES = {
     "char_length": "length", "character_length": "length", "len": "length", "substr": "substring",
     "mid": "substring", "ceiling": "ceil", "pow": "power", "ucase": "upper", "lcase": "lower",
     "ifnull": "coalesce", "nvl": "coalesce", "log": "ln", "truncate": "trunc", "mod": "%",
     "startswith": "starts_with", "endswith": "ends_with", "dayofmonth": "day", "date": "to_date",
     "weekofyear": "week", "dow": "dayofweek", "doy": "dayofyear", "signum": "sign",
-    "timestamp_trunc": "date_trunc",
+    "timestamp_trunc": "date_trunc", "btrim": "trim", "regexp_matches": "regexp_like",
+    "rlike": "regexp_like", "isnull": "is_null", "date_diff": "datediff", "unix_seconds": "epoch",
+    "from_unixtime": "to_timestamp", "timestamp_seconds": "to_timestamp",
 }
-CLOCKS = ("current_timestamp", "current_date", "now", "localtimestamp")
+CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
+CONSTANTS = {"pi": math.pi, "e": math.e}
+LATER = (
+    "string_agg", "listagg", "group_concat", "array_agg", "collect_list", "collect_set", "list",
+    "top_k", "topk", "mode", "any_value", "arg_min", "arg_max", "min_by", "max_by", "corr",
+    "covar_pop", "covar_samp", "skewness", "kurtosis", "bool_and", "bool_or", "every", "histogram",
+)
+"""Aggregates that people know from elsewhere."""
+UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
+         "microsecond")
+PARTS = ("epoch", "dow", "dayofweek", "doy", "dayofyear")
+EXAMPLES = {TIMESTAMP: "'2024-01-31 12:30:00'", DATE: "'2024-01-31'", BOOLEAN: "TRUE or FALSE"}
 
 
 @dataclass
 class Expressions:
-    """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand."""
+    """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
+
+    `clause` is where the expressions stand, for messages.
+    """
 
     scope: Scope
     text: str
+    clause: str = "WHERE"
     aggregate: Callable[[exp.Expr, str, list[exp.Expr]], Expression] | None = None
 
     def bind(self, node: exp.Expr) -> Expression:
@@ -71,7 +93,7 @@ class Expressions:
             return Literal(None, BOOLEAN)
         if bound.type != BOOLEAN:
             raise MillstreamError(
-                f"{clause} needs a condition, and this is a {type_name(bound.type)}",
+                f"{clause} needs a condition, and this is {a(bound.type)}",
                 place_of(node, self.text),
                 hint="Compare it with something, for example with = or >.",
             )
@@ -84,7 +106,9 @@ class Expressions:
             case exp.Column():
                 return self._column(node)
             case exp.Literal():
-                return _literal(node)
+                return _literal(node.this, node.is_string)
+            case exp.Neg(this=exp.Literal(is_string=False) as number):
+                return _literal(f"-{number.this}", False)
             case exp.Null():
                 return Literal(None, NULL)
             case exp.Boolean():
@@ -93,9 +117,9 @@ class Expressions:
                 micros = interval_of(node).amount
                 return Literal(dt.timedelta(microseconds=micros), INTERVAL)
             case exp.Neg():
-                return self._negated(self.bind(node.this))
+                return self._call("neg", [node.this], node)
             case exp.Not():
-                return self._call("not", [self.bind(node.this)], node)
+                return self._call("not", [node.this], node)
             case exp.Is():
                 return self._is(node)
             case exp.Between():
@@ -103,29 +127,29 @@ class Expressions:
             case exp.In():
                 return self._in(node)
             case exp.ILike():
-                sides = [self._call("lower", [self.bind(n)], node) for n in (node.this, node.expression)]
-                return self._call("like", sides, node)
+                sides = [self._call("lower", [n], node) for n in (node.this, node.expression)]
+                return self._apply("like", sides, [node.this, node.expression], node)
+            case exp.Escape(this=exp.Like() | exp.ILike()):
+                return self._escaped(node)
             case exp.Case():
                 return self._case(node)
             case exp.Cast() | exp.TryCast():
                 return self._cast(node)
             case exp.Extract():
-                return self._call(_part_name(node.this.name), [self.bind(node.expression)], node)
+                part = node.this.name.lower()
+                return self._call(ALIASES.get(part, part), [node.expression], node)
             case exp.Anonymous():
                 return self._named(node)
             case exp.And() | exp.Or():
                 return self._chain(node)
+            case exp.NullSafeEQ():
+                sides = [node.this, node.expression]
+                return Call("not", (self._call("distinct_from", sides, node),), BOOLEAN)
             case exp.Binary() if type(node) in OPERATORS:
-                sides = [self.bind(node.this), self.bind(node.expression)]
-                return self._call(OPERATORS[type(node)], sides, node)
-            case exp.Subquery() | exp.Exists() | exp.All() | exp.Any():
-                raise MillstreamError(
-                    "a subquery in an expression is not supported yet",
-                    hint="Put the subquery in FROM, or name it with CREATE VIEW.",
-                )
+                return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
-        raise MillstreamError(f"{node.key.upper()} is not supported in an expression")
+        raise _not_yet(node)
 
     def _chain(self, node: exp.Expr) -> Expression:
         """AND and OR, however many there are, without deep recursion."""
@@ -136,161 +160,281 @@ class Expressions:
                 stack += [part.expression, part.this]
             else:
                 parts.append(self.bind(part))
-        result = parts[0]
+        nodes = list(node.flatten())
+        for part, written in zip(parts, nodes):
+            if part.type not in (BOOLEAN, NULL):
+                raise MillstreamError(
+                    f"{OPERATORS[kind].upper()} needs conditions, and this is {a(part.type)}",
+                    place_of(written, self.text),
+                    hint="Compare it with something, for example with = or >.",
+                )
+        result = coerce(parts[0], BOOLEAN)
         for part in parts[1:]:
-            result = self._call(OPERATORS[kind], [result, part], node)
+            result = Call(OPERATORS[kind], (result, coerce(part, BOOLEAN)), BOOLEAN)
         return result
 
     def _column(self, node: exp.Column) -> Expression:
         name, table = node.name, node.table or None
         if isinstance(node.this, exp.Star):
             raise MillstreamError("* cannot stand here", hint="Name a column.")
+        if node.args.get("db"):
+            raise MillstreamError("a column has at most two parts", hint="Write alias.column.")
         quoted = node.this.meta.get("double_quoted") and not table
         if quoted and self.scope.find(name) is None:
-            return Literal(name, STRING)
+            return self._quoted(name)
+        if table and self.scope.member(table) is None:
+            raise self.scope.no_member(table, name).at(place_of(node.args["table"], self.text))
         try:
             return self.scope.resolve(name, table)
         except MillstreamError as error:
             raise error.at(name_place_of(node, self.text)) from None
 
-    def _negated(self, value: Expression) -> Expression:
-        if isinstance(value, Literal) and is_numeric(value.type):
-            return Literal(-value.value, value.type)
-        return self._call("neg", [value], None)
+    def _quoted(self, text: str) -> Expression:
+        """A string in double quotes, unless it is more probably a column that was misspelt."""
+        near = closest(text, self.scope.names, 0.8)
+        if near is not None:
+            raise MillstreamError(
+                f'column "{text}" does not exist',
+                hint=f"Did you mean \"{near}\"? A string is written '{text}'.",
+            )
+        return Literal(text, STRING)
+
+    def _escaped(self, node: exp.Escape) -> Expression:
+        """LIKE with an ESCAPE character of its own: the pattern is rewritten to backslashes."""
+        like, mark = node.this, node.expression
+        pattern = like.expression
+        if not (isinstance(mark, exp.Literal) and mark.is_string and len(mark.this) == 1):
+            raise MillstreamError("ESCAPE needs a string of one character",
+                                  place_of(mark, self.text), hint="Write ESCAPE '!'.")
+        if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+            raise MillstreamError("a pattern with ESCAPE must be a constant",
+                                  place_of(pattern, self.text), hint="Write LIKE '10!%' ESCAPE '!'.")
+        plain = type(like)(this=like.this, expression=exp.Literal.string(
+            _with_backslashes(pattern.this, mark.this)))
+        return self._bind(plain)
 
     def _is(self, node: exp.Is) -> Expression:
         value, right = self.bind(node.this), node.expression
         if isinstance(right, exp.Null):
             return Call("is_null", (value,), BOOLEAN)
         if isinstance(right, exp.Boolean):
-            flag = Literal(bool(right.this), BOOLEAN)
-            return self._call("coalesce", [self._call("=", [value, flag], node),
-                                           Literal(False, BOOLEAN)], node)
+            same = Call("=", (self.condition(node.this, "IS"), Literal(right.this, BOOLEAN)), BOOLEAN)
+            return Call("coalesce", (same, Literal(False, BOOLEAN)), BOOLEAN)
         raise MillstreamError("IS takes NULL, TRUE or FALSE")
 
     def _between(self, node: exp.Between) -> Expression:
-        value = self.bind(node.this)
-        low = self._call(">=", [value, self.bind(node.args["low"])], node)
-        high = self._call("<=", [value, self.bind(node.args["high"])], node)
+        low = self._call(">=", [node.this, node.args["low"]], node)
+        high = self._call("<=", [node.this, node.args["high"]], node)
         return Call("and", (low, high), BOOLEAN)
 
     def _in(self, node: exp.In) -> Expression:
         if node.args.get("query") is not None:
             raise MillstreamError(
-                "IN with a subquery is not supported yet", hint="List the values: x IN (1, 2)."
+                "IN with a subquery is not supported yet",
+                hint="List the values, or join with the table in FROM.",
             )
         value = self.bind(node.this)
-        tests = [self._call("=", [value, self.bind(e)], node) for e in node.expressions]
+        tests = [self._apply("=", [value, self.bind(e)], [node.this, e], node)
+                 for e in node.expressions]
         result = tests[0]
         for test in tests[1:]:
             result = Call("or", (result, test), BOOLEAN)
         return result
 
     def _case(self, node: exp.Case) -> Expression:
-        subject = self.bind(node.this) if node.this else None
-        conditions, values = [], []
+        conditions, values, written = [], [], []
         for branch in node.args["ifs"]:
-            if subject is None:
+            if node.this is None:
                 conditions.append(self.condition(branch.this, "WHEN"))
             else:
-                conditions.append(self._call("=", [subject, self.bind(branch.this)], branch))
-            values.append(self.bind(branch.args["true"]))
-        default = node.args.get("default")
-        values.append(self.bind(default) if default is not None else Literal(None, NULL))
-        kind = self._common(values, "the values of CASE")
+                conditions.append(self._call("=", [node.this, branch.this], branch.this))
+            written.append(branch.args["true"])
+        if node.args.get("default") is not None:
+            written.append(node.args["default"])
+        values = [self.bind(value) for value in written]
+        kind = self._common(values, written, "the values of CASE")
+        if node.args.get("default") is None:
+            values.append(Literal(None, NULL))
         values = [coerce(v, kind) for v in values]
         return Case(tuple(zip(conditions, values)), values[-1], kind)
 
     def _cast(self, node: exp.Expr) -> Expression:
-        kind = type_from_text(node.args["to"].name)
+        to = node.args["to"]
+        kind = type_from_text(to.name)
         if kind is None:
-            raise MillstreamError(f'type "{node.args["to"].name}" does not exist')
+            raise MillstreamError(f'type "{to.name}" does not exist', place_of(to, self.text))
         value = self.bind(node.this)
-        result = coerce(value, kind)
-        if isinstance(value, Literal) and value.value is not None and (
-            isinstance(result, Literal) and result.value is None
-        ):
-            raise MillstreamError(f'"{value.value}" is not a {type_name(kind)}')
-        return result
+        if not castable(value.type, kind):
+            raise MillstreamError(
+                f"CAST cannot make {a(kind)} of {a(value.type)}",
+                hint="Write INTERVAL '5' MINUTE." if kind == INTERVAL else None,
+            )
+        strict = not isinstance(node, exp.TryCast)
+        if strict and isinstance(value, Literal) and value.value is not None:
+            return self._read(value, kind, node.this)
+        return coerce(value, kind)
+
+    def _read(self, value: Literal, kind: pa.DataType, node: exp.Expr) -> Literal:
+        """A constant as another type; an error when it cannot be."""
+        read = coerce(value, kind)
+        assert isinstance(read, Literal)
+        if read.value is None:
+            example = EXAMPLES.get(kind)
+            raise MillstreamError(
+                f"{type_name(value.type)} {value} cannot be read as {a(kind)}",
+                place_of(node, self.text), hint=f"Write for example {example}." if example else None,
+            )
+        return read
 
     def _named(self, node: exp.Anonymous) -> Expression:
         name = str(node.this).lower()
         aggregate = AGGREGATE_ALIASES.get(name, name)
         if aggregate in AGGREGATES:
             return self._aggregate(node, aggregate)
+        given = list(node.expressions)
+        if name in CONSTANTS and not given:
+            return Literal(CONSTANTS[name], DOUBLE)
         if name in CLOCKS:
             raise MillstreamError(
-                f"{name} is not supported in an expression",
+                f'function "{name}" is not supported yet',
                 name_place_of(node, self.text),
                 hint="Order the stream by current_time, and use windows.",
             )
-        arguments = [self.bind(a) for a in node.expressions]
-        if name in ("if", "iff") and len(arguments) == 3:
-            return self._if(arguments, node)
-        if name == "instr" and len(arguments) == 2:
-            name, arguments = "position", arguments[::-1]
-        return self._call(ALIASES.get(name, name), arguments, node)
+        if any(isinstance(n, exp.Distinct) for n in given):
+            raise MillstreamError(f'function "{name}" takes no DISTINCT', hint="Leave it out.")
+        if name in ("if", "iff"):
+            return self._if(given, node)
+        if name in ("date_part", "datepart") and len(given) == 2 and given[0].is_string:
+            unit = self._unit(given[0], (*UNITS, *PARTS))
+            return self._call(ALIASES.get(unit, unit), given[1:], node)
+        if name in ("instr", "strpos") and len(given) == 2:
+            name, given = "position", given[::-1]
+        return self._call(ALIASES.get(name, name), given, node)
 
-    def _if(self, arguments: list[Expression], node: exp.Expr) -> Expression:
-        condition = arguments[0]
-        if condition.type != BOOLEAN:
-            raise MillstreamError(f"if needs a condition, and this is a {type_name(condition.type)}")
-        kind = self._common(arguments[1:], "the values of if")
-        yes, no = (coerce(a, kind) for a in arguments[1:])
+    def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
+        if len(given) != 3:
+            raise MillstreamError(f'function "if" takes 3 arguments, and here {_count(given)}',
+                                  hint="Write if(condition, value, other).")
+        condition = self.condition(given[0], "if")
+        values = [self.bind(n) for n in given[1:]]
+        kind = self._common(values, given[1:], "the values of if")
+        yes, no = (coerce(v, kind) for v in values)
         return Case(((condition, yes),), no, kind)
 
     def _aggregate(self, node: exp.Anonymous, name: str) -> Expression:
-        if self.aggregate is None:
-            raise MillstreamError(
-                f"aggregate {name} cannot stand here",
-                name_place_of(node, self.text),
-                hint="Aggregates stand in the select list and in HAVING; "
-                "WHERE is applied to single rows.",
-            )
-        return self.aggregate(node, name, list(node.expressions))
+        if self.aggregate is not None:
+            return self.aggregate(node, name, list(node.expressions))
+        if self.clause.startswith("aggregate"):
+            hint = "Compute the inner one first, in a subquery in FROM or in a view."
+        elif self.clause == "WHERE":
+            hint = "WHERE tests single rows; test groups in HAVING."
+        else:
+            hint = "Aggregates stand in the select list and in HAVING."
+        raise MillstreamError(f'aggregate "{name}" cannot stand in {self.clause}',
+                              name_place_of(node, self.text), hint=hint)
 
-    def _common(self, values: list[Expression], what: str) -> pa.DataType:
+    def _common(
+        self, values: list[Expression], written: Sequence[exp.Expr], what: str
+    ) -> pa.DataType:
         kind = values[0].type
-        for value in values[1:]:
+        for value, node in zip(values[1:], written[1:]):
             joined = common_type(kind, value.type)
             if joined is None:
                 raise MillstreamError(
                     f"{what} have no common type: {type_name(kind)} and {type_name(value.type)}",
-                    hint="CAST one of them.",
+                    place_of(node, self.text), hint=f"CAST it to {type_name(kind)}, or the others.",
                 )
             kind = joined
         return STRING if kind == NULL else kind
 
-    def _call(self, name: str, arguments: list[Expression], node: exp.Expr | None) -> Expression:
-        function = FUNCTIONS.get(name)
-        if function is None:
-            near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES])
-            raise MillstreamError(
-                f'function "{name}" does not exist',
-                name_place_of(node, self.text) if node is not None else None,
-                hint=f'Did you mean "{near}"?' if near else "The language reference lists them all.",
-            )
-        if name == "concat":
-            arguments = [coerce(a, STRING) for a in arguments]
-        arguments = _read_texts(arguments)
-        signature = function.sign([a.type for a in arguments])
+    def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
+        if name not in FUNCTIONS:
+            raise self._no_function(name, node)
+        return self._apply(name, [self.bind(n) for n in written], written, node)
+
+    def _no_function(self, name: str, node: exp.Expr) -> MillstreamError:
+        place = name_place_of(node, self.text)
+        if name in LATER:
+            return MillstreamError(f'aggregate "{name}" is not supported yet', place,
+                                   hint=f"Aggregates are {', '.join(AGGREGATES)}.")
+        near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
+        hint = f'Did you mean "{near}"?' if near else "See docs/language/functions.md for all of them."
+        return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+    def _apply(
+        self, name: str, arguments: list[Expression], written: Sequence[exp.Expr], node: exp.Expr
+    ) -> Expression:
+        """A call of a function, its arguments cast to the types it asks for."""
+        function = FUNCTIONS[name]
+        if name in ("concat", "concat_ws"):
+            arguments = [coerce(argument, STRING) for argument in arguments]
+        if name in READING:
+            arguments = self._read_texts(arguments, written)
+        signature = function.sign([argument.type for argument in arguments])
         if signature is None:
-            have = ", ".join(type_name(a.type) for a in arguments) or "nothing"
-            raise MillstreamError(
-                f"{name} does not take {have}", hint=f"It is written {function.usage}."
-            )
+            raise _misfit(name, arguments, self._odd_one(name, arguments, written))
         for position in CONSTANT_ARGUMENTS.get(name, ()):
-            if position < len(arguments) and any(
-                isinstance(e, Column) for e in walk(arguments[position])
-            ):
-                raise MillstreamError(
-                    f"argument {position + 1} of {name} must be a constant",
-                    hint=f"It is written {function.usage}.",
-                )
+            self._check_constant(name, arguments[position], written[position])
         wanted, result = signature
+        return Call(name, tuple(coerce(v, kind) for v, kind in zip(arguments, wanted)), result)
+
+    def _odd_one(
+        self, name: str, arguments: list[Expression], written: Sequence[exp.Expr]
+    ) -> Place | None:
+        """The place of the one argument of a function that is of a wrong type."""
+        if not name[0].isalpha():
+            return None
+        kinds = [argument.type for argument in arguments]
+        odd = [i for i in range(len(kinds))
+               if FUNCTIONS[name].sign([*kinds[:i], NULL, *kinds[i + 1 :]]) is not None]
+        return place_of(written[odd[0]], self.text) if len(odd) == 1 else None
+
+    def _check_constant(self, name: str, value: Expression, node: exp.Expr) -> None:
+        place = place_of(node, self.text)
+        if not isinstance(value, Literal):
+            raise MillstreamError(f'this argument of function "{name}" must be a constant', place,
+                                  hint=f"Write {FUNCTIONS[name].usage}.")
         if name == "date_trunc":
-            _check_unit(arguments[0])
-        return Call(name, tuple(coerce(a, t) for a, t in zip(arguments, wanted)), result)
+            self._unit(node, UNITS)
+        elif value.value is not None:
+            try:
+                pc.match_substring_regex(pa.array([""]), value.value)
+            except pa.ArrowInvalid:
+                raise MillstreamError(f"{value} is not a regular expression", place) from None
+
+    def _unit(self, node: exp.Expr, units: Sequence[str]) -> str:
+        value = self.bind(node)
+        unit = str(value.value).lower() if isinstance(value, Literal) else ""
+        unit = unit if unit in units else unit.removesuffix("s")
+        if unit not in units:
+            near = closest(unit, units)
+            raise MillstreamError(
+                f"unit {value} does not exist", place_of(node, self.text),
+                hint=f"Did you mean '{near}'?" if near else f"Units are {', '.join(units)}.",
+            )
+        return unit
+
+    def _read_texts(
+        self, arguments: list[Expression], written: Sequence[exp.Expr]
+    ) -> list[Expression]:
+        """String constants beside times or numbers, read as what stands beside them."""
+        kinds = [v.type for v in arguments if is_temporal(v.type) or is_numeric(v.type)]
+        if not kinds:
+            return arguments
+        kind = TIMESTAMP if is_temporal(kinds[0]) else kinds[0]
+        kind = DOUBLE if kind == INTEGER and DOUBLE in kinds else kind
+        return [
+            self._read_beside(v, kind, node) if isinstance(v, Literal) and v.type == STRING else v
+            for v, node in zip(arguments, written)
+        ]
+
+    def _read_beside(self, value: Literal, kind: pa.DataType, node: exp.Expr) -> Literal:
+        """Text as a number, with a fraction if it has one, or as a time."""
+        if is_numeric(kind) and value.value is not None:
+            number = coerce(value, kind)
+            if isinstance(number, Literal) and number.value is None:
+                kind = DOUBLE
+        return self._read(value, kind, node) if value.value is not None else value
 
 
 def coerce(value: Expression, kind: pa.DataType) -> Expression:
@@ -303,47 +447,95 @@ def coerce(value: Expression, kind: pa.DataType) -> Expression:
     return Cast(value, kind)
 
 
-def _read_texts(arguments: list[Expression]) -> list[Expression]:
-    """String constants beside a time or number are read as one: ts > '2024-01-01'."""
-    if len(arguments) != 2:
-        return arguments
-    for i, other in ((0, 1), (1, 0)):
-        text, kind = arguments[i], arguments[other].type
-        if not (isinstance(text, Literal) and text.type == STRING and text.value is not None):
+def a(kind: pa.DataType) -> str:
+    """A type with its article, for messages."""
+    return f"{'an' if kind == INTERVAL else 'a'} {type_name(kind)}"
+
+
+def _misfit(name: str, arguments: list[Expression], place: Place | None) -> MillstreamError:
+    """A function or operator with arguments it does not take."""
+    kinds = [argument.type for argument in arguments]
+    usage = FUNCTIONS[name].usage
+    kind = "function" if f"{name}(" in usage.replace("startswith", "starts_with").replace(
+        "endswith", "ends_with") else "operator"
+    shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
+    given = " and ".join(a(k) for k in kinds) if kinds else "no argument"
+    takes = f'{kind} "{shown}" cannot take {given}'
+    return MillstreamError(takes, place, hint=_advice(name, kinds, usage))
+
+
+def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
+    if name == "not":
+        return "Compare it with something, for example with = or >."
+    if name == "+" and STRING in kinds:
+        return "Write a || b to join strings, or CAST the string to a number."
+    if name in ("+", "-") and any(map(is_temporal, kinds)):
+        return "Add or take away a length of time: INTERVAL '5' MINUTE."
+    if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
+        return "CAST the string to a number, for example CAST(x AS double)."
+    if name in ("=", "<>", "<", "<=", ">", ">=", "distinct_from", "coalesce", "nullif", "greatest",
+                "least") and len(kinds) > 1:
+        return f"CAST one of them, for example to {type_name(kinds[0])}."
+    return f"Write {usage}."
+
+
+def _not_yet(node: exp.Expr) -> MillstreamError:
+    """What the grammar has and the system does not, with a way out."""
+    match node:
+        case exp.Subquery() | exp.Select() | exp.SetOperation():
+            return MillstreamError("a subquery in an expression is not supported yet",
+                                   hint="Join with a table in FROM instead.")
+        case exp.Exists():
+            return MillstreamError("EXISTS is not supported yet",
+                                   hint="Join with the table in FROM instead.")
+        case exp.All() | exp.Any():
+            return MillstreamError(f"{node.key.upper()} with a subquery is not supported yet",
+                                   hint="Join with a table in FROM instead.")
+        case exp.Window():
+            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
+            return MillstreamError(
+                f"{called}(…) OVER is not supported yet",
+                hint="Put a window after the stream in FROM: FROM bids [Rows 100].")
+        case exp.Filter():
+            called = str(node.this.this).lower()
+            return MillstreamError(
+                f"FILTER after {called}(…) is not supported yet",
+                hint=f"Write {called}(CASE WHEN condition THEN value END).")
+        case exp.Tuple():
+            return MillstreamError("a list in parentheses cannot stand here",
+                                   hint="Write its values one by one.")
+    return MillstreamError(f"{node.key.upper()} is not supported in an expression")
+
+
+def _count(given: Sequence[object]) -> str:
+    return "is 1" if len(given) == 1 else f"are {len(given) or 'none'}"
+
+
+def _literal(text: str, is_string: bool) -> Literal:
+    if is_string:
+        return Literal(text, STRING)
+    if text.removeprefix("-").isdigit():
+        if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+            raise MillstreamError(f"number {_shortened(text)} is too large for a bigint",
+                                  hint="Write it as a double, with a point: 1e20.")
+        return Literal(int(text), INTEGER)
+    if not math.isfinite(float(text)):
+        raise MillstreamError(f"number {_shortened(text)} is too large for a double")
+    return Literal(float(text), DOUBLE)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def _with_backslashes(pattern: str, mark: str) -> str:
+    """A LIKE pattern whose own escape character becomes the backslash."""
+    result, escaped = [], False
+    for character in pattern:
+        if character == mark and not escaped:
+            escaped = True
             continue
-        if is_temporal(kind) or is_numeric(kind):
-            wanted = TIMESTAMP if is_temporal(kind) else DOUBLE if kind == DOUBLE else kind
-            read = coerce(text, wanted)
-            if isinstance(read, Literal) and read.value is None:
-                raise MillstreamError(f"'{text.value}' is not a {type_name(wanted)}")
-            arguments = list(arguments)
-            arguments[i] = read
-    return arguments
-
-
-def _literal(node: exp.Literal) -> Expression:
-    if node.is_string:
-        return Literal(node.this, STRING)
-    if node.this.isdigit():
-        number = int(node.this)
-        if number >= 2**63:
-            raise MillstreamError(f"{node.this} is too large for a bigint")
-        return Literal(number, INTEGER)
-    return Literal(float(node.this), DOUBLE)
-
-
-def _part_name(part: str) -> str:
-    return ALIASES.get(part.lower(), part.lower())
-
-
-def _check_unit(unit: Expression) -> None:
-    units = ("year", "quarter", "month", "week", "day", "hour", "minute", "second",
-             "millisecond", "microsecond")
-    value: Any = unit.value if isinstance(unit, Literal) else None
-    if not isinstance(value, str) or value.lower() not in units:
-        raise MillstreamError(
-            f"date_trunc does not know the unit {value!r}",
-            hint=f"Units are {', '.join(units)}.",
-        )
-
-
+        special = character in "%_\\" if escaped else character == "\\"
+        result.append(f"\\{character}" if special else character)
+        escaped = False
+    return "".join(result)

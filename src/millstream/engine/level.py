@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,38 +20,28 @@ from millstream.plan.graph import Graph
 Load = Callable[[str], State]
 
 
+STEP_ROWS = 131_072
+"""A batch is worked through in steps of about this many rows, so that columns stay in the cache."""
+
+
 @dataclass
 class Level:
-    """The operators of one level in one bucket, from received changes to sent ones and results.
+    """The operators of one level in one bucket, over the instants of one step.
 
     Equal parts of different queries are computed once. `states` collects every operator's new state.
     """
 
     graph: Graph
-    level: int
     bucket: int
     spans: Mapping[Node, Span]
     load: Load
+    received: dict[Node, Changes]
     states: dict[str, State] = field(default_factory=dict)
-    _done: dict[Node, Changes] = field(default_factory=dict)
-
-    def receive(self, exchange: Exchange, changes: Changes) -> None:
-        """Take what was sent to this bucket; rows whose instant is not final yet wait."""
-        span = self.spans[exchange]
-        if self.graph.level[exchange.input] > 0:
-            self._done[exchange] = changes
-            return
-        state = self.load(exchange.fingerprint)
-        waiting, due = release(state.get("waiting", Log()), changes, span)
-        self.states[exchange.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
-        self._done[exchange] = due.in_time_order()
 
     def output(self, node: Node) -> Changes:
-        """The changes that the node gives in this batch and bucket."""
-        if node in self._done:
-            return self._done[node]
-        if isinstance(node, Exchange):
-            raise KeyError(f"nothing received for {node.text.splitlines()[0]}")
+        """The changes that the node gives in this step and bucket."""
+        if node in self.received:
+            return self.received[node]
         if self.graph.home[node] and self.bucket != 0:
             result = Changes.empty(node.schema)
         else:
@@ -61,8 +51,77 @@ class Level:
             state, result = node.step(state, changes, self.spans[node])
             if not node.stateless:
                 self.states[node.fingerprint] = state
-        self._done[node] = result
+        self.received[node] = result
         return result
+
+
+@dataclass
+class Bucket:
+    """One bucket of one level through a whole batch: what waits, the steps, and the states after.
+
+    Law: the number of steps does not matter, since operators take every instant whole and once.
+    """
+
+    graph: Graph
+    number: int
+    bucket: int
+    spans: Mapping[Node, Span]
+    saved: Mapping[str, State]
+    states: dict[str, State] = field(default_factory=dict)
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        return [e for e in self.graph.exchanges if self.graph.level[e] == self.number]
+
+    def steps(self, mail: Mapping[Exchange, Changes]) -> Iterator[Level]:
+        """Work through the batch. The caller asks each level for the outputs it wants."""
+        due = {exchange: self._release(exchange, mail[exchange]) for exchange in self.exchanges}
+        cuts = {exchange: self._cuts(exchange, due) for exchange in due}
+        for i in range(max((len(c) for c in cuts.values()), default=1)):
+            level = Level(self.graph, self.bucket, self._spans(i, cuts), self._load, {})
+            for exchange, changes in due.items():
+                span = level.spans[exchange]
+                low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
+                level.received[exchange] = changes.slice(int(low), int(high))
+            yield level
+            self.states.update(level.states)
+
+    def _load(self, name: str) -> State:
+        return self.states[name] if name in self.states else self.saved.get(name, {})
+
+    def _release(self, exchange: Exchange, changes: Changes) -> Changes:
+        """What has come and is final by now, in the order of time; rows of open instants wait."""
+        if self.graph.level[exchange.input] > 0:
+            return changes.in_time_order()
+        log = self.saved.get(exchange.fingerprint, {}).get("waiting", Log())
+        assert isinstance(log, Log)
+        waiting, due = release(log, changes, self.spans[exchange])
+        self.states[exchange.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
+        return due.in_time_order()
+
+    def _cuts(self, exchange: Exchange, due: Mapping[Exchange, Changes]) -> list[int]:
+        """The last instants of the steps, the same for all that move together."""
+        friends = self._friends(exchange)
+        parts = [c.ts for e, c in due.items() if self._friends(e) == friends]
+        rows = sum(len(p) for p in parts)
+        end = self.spans[exchange].end
+        if rows <= STEP_ROWS:
+            return [end]
+        stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        inner = np.unique(stamps[STEP_ROWS::STEP_ROWS])
+        return [*(int(t) for t in inner if t < end), end]
+
+    def _friends(self, node: Node) -> frozenset[str]:
+        return self.graph.companions[min(self.graph.sources[node])]
+
+    def _spans(self, step: int, cuts: Mapping[Exchange, list[int]]) -> dict[Node, Span]:
+        bounds = {self._friends(e): c for e, c in cuts.items()}
+        spans = {}
+        for node, span in self.spans.items():
+            ends = bounds.get(self._friends(node), [span.end])
+            start = span.start if step == 0 else ends[min(step, len(ends)) - 1]
+            spans[node] = Span(start, ends[min(step, len(ends) - 1)], span.begin)
+        return spans
 
 
 def read_scan(scan: Scan, elements: Changes) -> Changes:

@@ -18,7 +18,7 @@ from millstream.connect.source import Source
 from millstream.engine.clock import Clock
 from millstream.engine.errands import Errand, Haul, plan_errands, run_errand
 from millstream.engine.job import Job
-from millstream.engine.level import Level, split
+from millstream.engine.level import Bucket, Level, split
 from millstream.engine.outputs import in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
@@ -143,30 +143,24 @@ class LocalHost:
                 mail.setdefault((exchange, bucket), []).append(changes)
         results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
         for number in range(1, graph.depth + 1):
-            for bucket in range(self.buckets):
-                level = self._run_level(number, bucket, mail, spans)
-                self._send(level, mail)
-                for root in graph.roots:
-                    if graph.level[root] == number:
-                        results[root].append(level.output(root))
-                self.states[number, bucket] = level.states
+            for place in range(self.buckets):
+                saved = self.states.get((number, place), {})
+                bucket = Bucket(graph, number, place, spans, saved)
+                received = {
+                    e: Changes.concat(mail.pop((e, place), []), e.schema) for e in bucket.exchanges
+                }
+                for level in bucket.steps(received):
+                    self._send(number, level, mail)
+                    for root in graph.roots:
+                        if graph.level[root] == number:
+                            results[root].append(level.output(root))
+                self.states[number, place] = bucket.states
         return results
 
-    def _run_level(
-        self, number: int, bucket: int, mail: Mailbox, spans: Mapping[Node, Any]
-    ) -> Level:
-        saved = self.states.get((number, bucket), {})
-        level = Level(self.job.graph, number, bucket, spans, lambda name: saved.get(name, {}))
-        for exchange in self.job.graph.exchanges:
-            if self.job.graph.level[exchange] == number:
-                parts = mail.pop((exchange, bucket), [])
-                level.receive(exchange, Changes.concat(parts, exchange.schema))
-        return level
-
-    def _send(self, level: Level, mail: Mailbox) -> None:
+    def _send(self, number: int, level: Level, mail: Mailbox) -> None:
         graph = self.job.graph
         for exchange in graph.exchanges:
-            if graph.level[exchange.input] == level.level and graph.level[exchange] > level.level:
+            if graph.level[exchange.input] == number:
                 out = level.output(exchange.input)
                 for bucket, part in split(out, exchange, self.buckets, level.bucket).items():
                     mail.setdefault((exchange, bucket), []).append(part)

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.aggregates.call import AggregateCall
 from millstream.aggregates.ordered import ORDERED, Entries

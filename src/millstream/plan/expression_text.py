@@ -41,7 +41,8 @@ class Tokens:
     """The words of one line of plan text, taken one after the other."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.found = text, 0, []
+        self.text, self.at = text, 0
+        self.found: list[str] = []
         at = 0
         while text[at:].strip():
             match = TOKEN.match(text, at)
@@ -139,7 +140,9 @@ def _single(tokens: Tokens, schema: pa.Schema) -> Expression:
     if type_from_text(word) is not None and (constant := _constant(token, tokens)) is not None:
         return constant
     if tokens.has("("):
-        arguments = () if tokens.next == ")" else tokens.listed(lambda: parse_expression(tokens, schema))
+        arguments: tuple[Expression, ...] = ()
+        if tokens.next != ")":
+            arguments = tokens.listed(lambda: parse_expression(tokens, schema))
         tokens.expect(")")
         return _call(word, list(arguments))
     return _column(unquoted(token), schema)
@@ -184,7 +187,7 @@ def _type(word: str, tokens: Tokens) -> pa.DataType:
 
 
 def _constant(word: str, tokens: Tokens) -> Literal | None:
-    """A constant with its type before it: date '2024-01-01', bigint NULL; None if it is a column."""
+    """A constant after its type: date '2024-01-01' or bigint NULL; None if it is a column."""
     here = tokens.at
     parenthesis = tokens.next == "(" and tokens.second[:1].isdigit()
     if not parenthesis and tokens.next[:1] != "'" and tokens.next.lower() != "null":

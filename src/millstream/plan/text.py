@@ -25,7 +25,7 @@ from millstream.operators import (
 from millstream.operators.rows import EVER
 from millstream.plan.expression_text import Tokens, parse_expression
 
-NAMES = {operator.__name__: operator for operator in OPERATORS}
+NAMES: dict[str, Callable[..., Node]] = {operator.__name__: operator for operator in OPERATORS}
 
 
 def parse_plan(text: str, catalog: Catalog) -> Node:
@@ -43,7 +43,8 @@ def parse_plan(text: str, catalog: Catalog) -> Node:
 def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[str]]:
     """The operator on the first line with its inputs, and the lines after them."""
     if not lines or _indent(lines[0]) != indent:
-        raise MillstreamError(f'an operator {indent} spaces in is expected at "{"".join(lines[:1])}"')
+        here = "".join(lines[:1])
+        raise MillstreamError(f'an operator {indent} spaces in is expected at "{here}"')
     word, _, words = lines[0].strip().partition(" ")
     if word not in NAMES:
         raise MillstreamError(f'operator "{word}" does not exist')
@@ -83,8 +84,10 @@ def _filter(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
 def _project(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     def output() -> tuple[str, Expression]:
         value = parse_expression(tokens, below.schema)
-        named = tokens.has("as") or not isinstance(value, Column)
-        return (tokens.name() if named else value.name), value
+        if isinstance(value, Column) and tokens.next.lower() != "as":
+            return value.name, value
+        tokens.expect("as")
+        return tokens.name(), value
 
     return Project(tokens.listed(output) if tokens.next else (), below)
 
@@ -148,7 +151,7 @@ def _group_by(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
         argument = below.schema.field(arguments[0]).type if arguments else None
         kind = result_type(function, argument)
         if kind is None:
-            raise MillstreamError(f'aggregate "{function}" does not exist or does not take {argument}')
+            raise MillstreamError(f'aggregate "{function}" does not take {argument}')
         return AggregateCall(tokens.name(), function, arguments, kind, parameter)
 
     grouped = ":" in tokens.found

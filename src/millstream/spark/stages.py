@@ -19,8 +19,9 @@ from millstream.connect.source import Slab
 from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
 from millstream.engine.errands import Errand, Haul, pack, run_errand
-from millstream.engine.level import Level, split
+from millstream.engine.level import Bucket, Level, split
 from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
+from millstream.operators import Exchange
 from millstream.spark.parcel import Parcel, load_parcel
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
@@ -88,46 +89,55 @@ def _run_level(
     parcel: Parcel, before: Clock, number: int, batch_number: int, rows: list[dict[str, Any]]
 ) -> list[Row]:
     started = time.perf_counter()
-    job, graph, bucket = parcel.job, parcel.job.graph, rows[0]["bucket"]
+    job, graph, place = parcel.job, parcel.job.graph, rows[0]["bucket"]
     headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
     spans = job.spans(before, job.advance(before, headers))
-    shelf = Shelf.at(parcel.state, number, bucket)
-    saved = shelf.read(batch_number - 1)
-    level = Level(graph, number, bucket, spans, lambda name: saved.get(name, {}))
-    for exchange in graph.exchanges:
-        if graph.level[exchange] == number:
-            parts = [r for r in rows if r["name"] == exchange.fingerprint]
-            parts.sort(key=lambda r: r["number"])
-            found = [Changes.from_batch(opened(r)) for r in parts]
-            level.receive(exchange, Changes.concat(found, exchange.schema))
+    shelf = Shelf.at(parcel.state, number, place)
+    bucket = Bucket(graph, number, place, spans, shelf.read(batch_number - 1))
+    mail = {exchange: _mail(exchange, rows) for exchange in bucket.exchanges}
     loaded = time.perf_counter()
     out: list[Row] = []
     post = Post(parcel, batch_number)
-    for exchange in graph.exchanges:
-        if graph.level[exchange.input] == number and graph.level[exchange] > number:
-            sent = split(level.output(exchange.input), exchange, parcel.buckets, bucket)
-            for target, part in sent.items():
-                out.append(post.row(graph.level[exchange], target, exchange.fingerprint, part.to_batch(),
-                                    bucket))
     told = 0
-    for name, root in job.telling.items():
-        if graph.level[root] == number:
-            result = level.output(root)
-            told += len(result)
-            if name in parcel.wanted and len(result):
-                out.append(post.row(DRIVER, 0, f"result {name}", result.to_batch(), bucket))
-    for root in job.keeping.values():
-        if graph.level[root] == number:
-            level.output(root)
+    for level in bucket.steps(mail):
+        out += _sent(parcel, number, level, post)
+        for name, root in job.telling.items():
+            if graph.level[root] == number:
+                result = level.output(root)
+                told += len(result)
+                if name in parcel.wanted and len(result):
+                    out.append(post.row(DRIVER, 0, f"result {name}", result.to_batch(), place))
+        for root in job.keeping.values():
+            if graph.level[root] == number:
+                level.output(root)
     computed = time.perf_counter()
-    written = shelf.write(batch_number, level.states)
+    written = shelf.write(batch_number, bucket.states)
     stats = {
-        "level": number, "bucket": bucket, "told": told, "written": written,
-        "state": _rows_in(level), "load": loaded - started, "run": computed - loaded,
+        "level": number, "bucket": place, "told": told, "written": written,
+        "state": _rows_in(bucket), "load": loaded - started, "run": computed - loaded,
         "write": time.perf_counter() - computed,
     }
     out.append((DRIVER, 0, "stats", "", 0, json.dumps(stats).encode()))
     return out
+
+
+def _mail(exchange: Exchange, rows: list[dict[str, Any]]) -> Changes:
+    """What was sent to an exchange in this bucket, in the order of arrival."""
+    parts = sorted((r for r in rows if r["name"] == exchange.fingerprint), key=lambda r: r["number"])
+    return Changes.concat([Changes.from_batch(opened(r)) for r in parts], exchange.schema)
+
+
+def _sent(parcel: Parcel, number: int, level: Level, post: Post) -> list[Row]:
+    """What a level sends to the levels above."""
+    graph = parcel.job.graph
+    return [
+        post.row(graph.level[exchange], target, exchange.fingerprint, part.to_batch(), level.bucket)
+        for exchange in graph.exchanges
+        if graph.level[exchange.input] == number
+        for target, part in split(
+            level.output(exchange.input), exchange, parcel.buckets, level.bucket
+        ).items()
+    ]
 
 
 def _pack_foreign(
@@ -200,9 +210,9 @@ def _wire(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=WIRE_SCHEMA)
 
 
-def _rows_in(level: Level) -> int:
+def _rows_in(bucket: Bucket) -> int:
     return sum(
         part.rows if isinstance(part, Log) else part.num_rows
-        for state in level.states.values()
+        for state in bucket.states.values()
         for part in state.values()
     )

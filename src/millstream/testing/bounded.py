@@ -1,4 +1,4 @@
-"""Golden files for other hosts: a script with CSV sources that runs to its end, and what it gives."""
+"""Golden files for other hosts: a script over CSV files that runs to its end, and its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from millstream.connect.csv_source import CsvSource
 from millstream.connect.files import Files
 from millstream.connect.source import Slab
 from millstream.lang import CreateStream, parse_script
-from millstream.testing import results
 from millstream.testing.fed_source import csv_line
 from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
 from millstream.testing.golden_file import STEPS, GoldenFile, Row, split_row
@@ -49,7 +48,7 @@ class Bounded:
 
 
 def is_bounded(file: GoldenFile) -> bool:
-    """Whether all a file says can be seen in one run to the end: it ends, and moments do not matter."""
+    """Whether one run to the end shows all of it: the file ends, and moments do not matter."""
     return bool(file.of("end")) and not depends_on_moments(file)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.connect.casting import from_text, refusal
 from millstream.connect.cells import as_csv
@@ -46,12 +45,10 @@ class FedSource:
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         """The next rows up to a heartbeat, with the heartbeat once they are all handed out."""
         begin, given = position["row"], position["promises"]
-        stop, promise = self.promises[given] if given < len(self.promises) else (len(self.rows), None)
+        stop, promise = (*self.promises, (len(self.rows), None))[given]
         end = stop if self.whole else min(stop, begin + rows)
-        if end < stop or promise is None:
-            promise = None
-        else:
-            given += 1
+        promise = promise if end == stop else None
+        given += promise is not None
         after = {"row": end, "promises": given}
         done = self.closed and end == len(self.rows) and given == len(self.promises)
         if end == begin and promise is None:
@@ -71,7 +68,9 @@ class FedSource:
         values = {n: c.values.take(pa.array(good)) for n, c in zip(self.schema.names, done)}
         bad = sorted(reasons)
         errors = error_rows(
-            [begin + 1 + i for i in bad], [reasons[i] for i in bad], [csv_line(rows[i]) for i in bad]
+            [begin + 1 + i for i in bad],
+            [reasons[i] for i in bad],
+            [csv_line(rows[i]) for i in bad],
         )
         asked = pa.schema([self.schema.field(name) for name in columns])
         batch = pa.RecordBatch.from_arrays([values[name] for name in columns], schema=asked)
@@ -87,4 +86,4 @@ def csv_line(row: Row) -> str:
     >>> csv_line(("1", None, "", "a,b"))
     '1,,"","a,b"'
     """
-    return pc.binary_join(pa.array([as_csv(pa.array(row, pa.string())).to_pylist()]), ",")[0].as_py()
+    return ",".join(as_csv(pa.array(row, pa.string())).to_pylist())

@@ -16,13 +16,13 @@ after `----`. Lines that begin with # are comments.
     print                  statements, and after ---- what they print
     rule NAME              a plan, and after ---- the plan a rule makes of it, or `no change`
 
-An empty cell is NULL, `'…'` is text as it stands. After a step stand the rows it brought: `----` for
-the only query of the file, `---- NAME` for a result by name (`STREAM.late` and `STREAM.errors`, too).
-A stream's rows are `ts | …`, those of a tagged stream `+ ts | …`; of a stored result it is the whole
-content, wherever it has changed (and the changes under NAME.changes, if the file names them). Cells
-at the end of a row that are NULL may be left out. Rows of one instant stand in any order. Results of
-queries and late and bad rows that are not expected are a failure; results of the script are looked
-at if the file names them.
+An empty cell is NULL, `'…'` is text as it stands. After a step stand the rows it brought: `----`
+for the only query of the file, `---- NAME` for a result by name (STREAM.late and STREAM.errors,
+too). A stream's rows are `ts | …`, of a tagged stream `+ ts | …`; of a stored result it is the
+whole content, wherever it has changed (and its changes under NAME.changes, if the file names them).
+NULLs at the end of an expected row may be left out. Rows of one instant stand in any order. Results
+of queries, late and bad rows that are not expected are a failure; results of the script count if
+the file names them.
 
 `python -m millstream.testing.golden [--rewrite] FILES` checks files, or writes what came out into
 them; an error is never written anywhere but in an `error` paragraph.
@@ -105,7 +105,8 @@ def check_texts(file: GoldenFile) -> list[str]:
                 failures.append(f"{block.place}: {error.render()}")
                 continue
             if actual != block.expected_text:
-                failures.append(f"{block.place}: expected\n{block.expected_text}\nbut got\n{actual}")
+                expected = block.expected_text
+                failures.append(f"{block.place}: expected\n{expected}\nbut got\n{actual}")
     return failures
 
 
@@ -159,7 +160,8 @@ def _play(
     stage: Stage, blocks: Sequence[Block], configuration: Configuration
 ) -> Iterable[tuple[str, str]]:
     shapes, sole = stage.definitions.shapes(), _sole(stage)
-    wanted, contents = {}, {}
+    wanted: Told = {}
+    contents: Told = {}
     for block in blocks:
         stage.play(block)
         expected = expected_rows(block, sole)
@@ -167,7 +169,7 @@ def _play(
             if name not in shapes:
                 raise GoldenError(f'{block.place}: there is no result "{name}"')
         if configuration.together:
-            wanted, contents = joined_rows(wanted, expected, shapes), {}
+            wanted = joined_rows(wanted, expected, shapes)
             continue
         contents.update({n: r for n, r in expected.items() if _is_content(n, stage)})
         yield from _compared(stage, {**contents, **expected}, block.place)

@@ -52,7 +52,7 @@ class Block:
 
 @dataclass(frozen=True)
 class GoldenFile:
-    """All blocks of a file, in order; paragraphs of nothing but comments are blocks without kind."""
+    """All blocks of a file, in order; a paragraph of nothing but comments has no kind."""
 
     path: str
     blocks: tuple[Block, ...]

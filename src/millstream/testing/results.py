@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -32,8 +33,8 @@ def rows_of(shape: Shape, table: pa.Table | pa.RecordBatch) -> list[Row]:
     rows: list[Row] = [tuple(row) for row in zip(*columns)]
     if shape.kind != TAGGED:
         return rows
-    merged = [(f"{row[0]} {row[1]}", *row[2:]) for row in rows]
-    return [_without_end(row) if row[0].startswith("-") else row for row in merged]
+    merged: list[Row] = [(f"{row[0]} {row[1]}", *row[2:]) for row in rows]
+    return [_without_end(row) if kept[0] == "-" else row for row, kept in zip(merged, rows)]
 
 
 def difference(shape: Shape, expected: Sequence[Row], actual: Sequence[Row]) -> str | None:
@@ -57,8 +58,8 @@ def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
     cells = plain(column)
     if pa.types.is_timestamp(column.type):
         cells = pc.replace_substring(cells, "T", " ", max_replacements=1)
-        cells = pc.replace_substring_regex(cells, r"\.?0{1,6}$", "", max_replacements=1) if (
-            pc.any(pc.match_substring(cells, ".")).as_py()) else cells
+        cells = pc.replace_substring_regex(cells, r"(\.\d*?)0+$", r"\1")
+        cells = pc.replace_substring_regex(cells, r"\.$", "")
     return cells.to_pylist()
 
 
@@ -86,8 +87,7 @@ def _sortable(row: Row) -> tuple[tuple[bool, str], ...]:
 
 
 def _minus(rows: list[Row], others: list[Row]) -> list[Row]:
-    rest = list(others)
-    return [row for row in rows if row not in rest or rest.remove(row)]
+    return list((Counter(rows) - Counter(others)).elements())
 
 
 def _told(rows: list[Row]) -> str:

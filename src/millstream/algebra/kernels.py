@@ -1,0 +1,383 @@
+"""How scalar functions compute where Arrow's kernels do not do as they stand.
+
+Law: a value that cannot be (an overflow, a root of -1, a day 0) is NULL; a kernel that stumbles
+over some rows raises `ArrowInvalid`, and `piecewise` finds those rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, STRING, TIMESTAMP
+
+LONGEST_TEXT = 1_000_000
+"""What a function may make of a text, in characters; anything longer is NULL."""
+_FAR = 2**62
+_EXACT = 2.0**53
+_LARGEST = 2.0**63
+
+
+def piecewise(compute: Callable[..., Any], values: Sequence[pa.Array]) -> pa.Array:
+    """The result of a kernel row for row, NULL for the rows it stumbles over.
+
+    Cost: twice the logarithm of the rows for each of those, so a batch with a few is no burden.
+    """
+    parts: list[pa.Array] = []
+    stack = [(0, len(values[0]))]
+    while stack:
+        start, stop = stack.pop()
+        try:
+            parts.append(whole_array(compute(*(v.slice(start, stop - start) for v in values))))
+        except pa.ArrowInvalid:
+            if stop - start == 1:
+                parts.append(pa.nulls(1))
+            else:
+                middle = (start + stop) // 2
+                stack += [(middle, stop), (start, middle)]
+    kind = next((p.type for p in parts if not pa.types.is_null(p.type)), pa.null())
+    return pa.concat_arrays([p if p.type == kind else pa.nulls(len(p), kind) for p in parts])
+
+
+def whole_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def by_value(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes its first argument as a column and the others as single values.
+
+    It is called once for every combination of the others; where one of them is NULL, so is the
+    result.
+    """
+
+    def compute(values: pa.Array, *others: pa.Array) -> pa.Array:
+        if all(len(pc.unique(other)) <= 1 for other in others):
+            given = [other[0].as_py() if len(other) else None for other in others]
+            return pa.nulls(len(values)) if None in given else kernel(values, *given)
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        for row, given_here in enumerate(zip(*(other.to_pylist() for other in others))):
+            rows.setdefault(given_here, []).append(row)
+        parts = [
+            pa.nulls(len(at)) if None in given else whole_array(kernel(values.take(at), *given))
+            for given, at in ((g, pa.array(r)) for g, r in rows.items())
+        ]
+        kind = next((p.type for p in parts if not pa.types.is_null(p.type)), pa.null())
+        joined = pa.concat_arrays([p.cast(kind) for p in parts])
+        return joined.take(pa.array(np.argsort(np.concatenate(list(rows.values())), kind="stable")))
+
+    return compute
+
+
+def mapped(function: Callable[..., Any], kind: pa.DataType) -> Callable[..., pa.Array]:
+    """A Python function of single values as a kernel; NULL in, NULL out."""
+
+    def compute(*columns: pa.Array) -> pa.Array:
+        rows = zip(*(c.to_pylist() for c in columns))
+        return pa.array([None if None in row else function(*row) for row in rows], kind)
+
+    return compute
+
+
+def add(left: pa.Array, right: pa.Array) -> pa.Array:
+    return _wide(pc.add_checked, left, right)
+
+
+def subtract(left: pa.Array, right: pa.Array) -> pa.Array:
+    return _wide(pc.subtract_checked, left, right)
+
+
+def multiply(left: pa.Array, right: pa.Array) -> pa.Array:
+    if INTERVAL in (left.type, right.type):
+        return pc.multiply_checked(left.cast(INTEGER), right.cast(INTEGER)).cast(INTERVAL)
+    return pc.multiply_checked(left, right)
+
+
+def _wide(compute: Callable[..., Any], left: pa.Array, right: pa.Array) -> pa.Array:
+    """Decimals of 38 digits need one more in between."""
+    if pa.types.is_decimal(left.type) and left.type.precision == 38:
+        wide = pa.decimal256(38, left.type.scale)
+        return compute(left.cast(wide), right.cast(wide)).cast(left.type)
+    return compute(left, right)
+
+
+def exact_division(left: pa.Array, right: pa.Array) -> pa.Array:
+    return pc.divide(left, _not_zero(right))
+
+
+def whole_division(left: pa.Array, right: pa.Array) -> pa.Array:
+    if left.type == INTEGER:
+        return pc.divide_checked(left, _not_zero(right))
+    return whole(pc.trunc)(pc.divide(left.cast(DOUBLE), _not_zero(right.cast(DOUBLE))))
+
+
+def modulo(left: pa.Array, right: pa.Array) -> pa.Array:
+    """The remainder with the sign of the dividend; NULL for a zero divisor."""
+    divisor = _not_zero(right)
+    if pa.types.is_decimal(left.type):
+        return mapped(lambda a, b: a % b, left.type)(left, divisor)
+    if left.type == INTEGER:
+        lone = pc.equal(divisor, -1)
+        quotient = pc.divide(left, pc.if_else(lone, 1, divisor))
+        return pc.if_else(lone, 0, pc.subtract(left, pc.multiply(quotient, divisor)))
+    a, b = (x.to_numpy(zero_copy_only=False) for x in (left, divisor))
+    with np.errstate(all="ignore"):
+        values = np.fmod(a, b)
+    unknown = pc.or_(pc.is_null(left), pc.is_null(divisor))
+    return pc.if_else(unknown, pa.scalar(None, DOUBLE), pa.array(values, DOUBLE))
+
+
+def _not_zero(values: pa.Array) -> pa.Array:
+    zero = pa.scalar(0).cast(values.type)
+    return pc.if_else(pc.equal(values, zero), pa.scalar(None, values.type), values)
+
+
+def round_half_up(values: pa.Array, digits: int = 0) -> pa.Array:
+    """Rounded half away from zero to `digits` after the point, or before it when negative."""
+    if values.type == INTEGER:
+        if digits >= 0:
+            return values
+        if digits < -18:
+            return pc.if_else(pc.is_null(values), values, 0)
+    if values.type == DOUBLE and digits >= 0:
+        return _round_near(values, digits)
+    scale = values.type.scale if pa.types.is_decimal(values.type) else 0
+    places = max(-308, min(digits, scale))
+    rounded = pc.round(values, ndigits=places, round_mode="half_towards_infinity")
+    return rounded.cast(values.type)
+
+
+def _round_near(values: pa.Array, digits: int) -> pa.Array:
+    """Doubles of 2^53 and more have no digits after the point."""
+    if digits > 15:
+        return values
+    near = pc.less(pc.abs(values), _EXACT)
+    rounded = pc.round(pc.if_else(near, values, 0.0), ndigits=digits,
+                       round_mode="half_towards_infinity")
+    return pc.if_else(near, rounded, values)
+
+
+def whole(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A rounding to a bigint; NULL where none is that large."""
+
+    def rounded(values: pa.Array) -> pa.Array:
+        if values.type == INTEGER:
+            return values
+        if pa.types.is_decimal(values.type):
+            return compute(values).cast(pa.decimal128(38, 0), safe=False).cast(INTEGER)
+        values = compute(values)
+        inside = pc.and_(pc.greater_equal(values, -_LARGEST), pc.less(values, _LARGEST))
+        return pc.if_else(inside, values, pa.scalar(None, DOUBLE)).cast(INTEGER, safe=False)
+
+    return rounded
+
+
+def inside(compute: Callable[[Any], Any], low: float, high: float = np.inf) -> Callable[[Any], Any]:
+    """NULL outside of the numbers for which the function is defined."""
+
+    def bounded(values: pa.Array) -> pa.Array:
+        known = pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high))
+        return compute(pc.if_else(known, values, pa.scalar(None, DOUBLE)))
+
+    return bounded
+
+
+def power(base: pa.Array, exponent: pa.Array) -> pa.Array:
+    """NULL for what is not a number, such as the root of -1."""
+    values = pc.power(base, exponent)
+    odd = pc.and_not(pc.is_nan(values), pc.or_(pc.is_nan(base), pc.is_nan(exponent)))
+    return pc.if_else(odd, pa.scalar(None, DOUBLE), values)
+
+
+def largest(*values: pa.Array) -> pa.Array:
+    return _element_wise(pc.max_element_wise, values)
+
+
+def smallest(*values: pa.Array) -> pa.Array:
+    return _element_wise(pc.min_element_wise, values)
+
+
+def _element_wise(compute: Callable[..., Any], values: Sequence[pa.Array]) -> pa.Array:
+    if values[0].type == BOOLEAN:
+        return compute(*(v.cast(pa.int8()) for v in values)).cast(BOOLEAN)
+    return values[0] if pa.types.is_null(values[0].type) else compute(*values)
+
+
+def nullif(left: pa.Array, right: pa.Array) -> pa.Array:
+    if pa.types.is_null(left.type):
+        return left
+    same = pc.fill_null(pc.equal(left, right), False)
+    return pc.if_else(same, pa.scalar(None, left.type), left)
+
+
+def distinct_from(left: pa.Array, right: pa.Array) -> pa.Array:
+    """True when two values differ, NULL being a value like others."""
+    differ = pc.fill_null(pc.not_equal(left, right), True)
+    return pc.and_not(differ, pc.and_(pc.is_null(left), pc.is_null(right)))
+
+
+def slice_text(text: pa.Array, start: int, length: int | None = None) -> pa.Array:
+    """Characters from position `start`, counted from 1, or from the end when negative."""
+    begin = max(-_FAR, min(start, _FAR))
+    size = None if length is None else max(-_FAR // 2, min(length, _FAR // 2))
+    if begin < 0 and size is not None and begin + size < 0:
+        return pc.utf8_slice_codeunits(text, begin, begin + size)
+    if begin < 0:
+        return pc.utf8_slice_codeunits(text, begin, 0 if size == 0 else None)
+    first = max(begin - 1, 0)
+    if size is None:
+        return pc.utf8_slice_codeunits(text, first)
+    return pc.utf8_slice_codeunits(text, first, max(first + size, first))
+
+
+def left(text: pa.Array, count: int) -> pa.Array:
+    return pc.utf8_slice_codeunits(text, 0, max(0, min(count, _FAR)))
+
+
+def right(text: pa.Array, count: int) -> pa.Array:
+    if count <= 0:
+        return pc.utf8_slice_codeunits(text, 0, 0)
+    return pc.utf8_slice_codeunits(text, -min(count, _FAR))
+
+
+def replace(text: pa.Array, old: str, new: str) -> pa.Array:
+    return pc.replace_substring(text, old, new) if old else text
+
+
+def position(text: pa.Array, part: str) -> pa.Array:
+    """Where the part begins, in characters counted from 1; Arrow counts bytes."""
+    if not part.isascii() or not pc.all(pc.string_is_ascii(text)).as_py():
+        return mapped(lambda t: t.find(part) + 1, INTEGER)(text)
+    return pc.add(pc.find_substring(text, part), 1).cast(INTEGER)
+
+
+def pad_left(text: str, length: int, fill: str = " ") -> str | None:
+    return None if length > LONGEST_TEXT else _filling(text, length, fill) + text[: max(length, 0)]
+
+
+def pad_right(text: str, length: int, fill: str = " ") -> str | None:
+    return None if length > LONGEST_TEXT else text[: max(length, 0)] + _filling(text, length, fill)
+
+
+def _filling(text: str, length: int, fill: str) -> str:
+    missing = max(0, length - len(text))
+    return (fill * missing)[:missing]
+
+
+def repeat(text: str, count: int) -> str | None:
+    return text * max(count, 0) if len(text) * count <= LONGEST_TEXT else None
+
+
+def part_of(text: str, separator: str, number: int) -> str:
+    """The number-th piece, counted from 1, or from the end when negative; empty beyond."""
+    pieces = text.split(separator) if separator else [text]
+    at = number - 1 if number > 0 else len(pieces) + number
+    return pieces[at] if number and 0 <= at < len(pieces) else ""
+
+
+def join_texts(separator: pa.Array, *parts: pa.Array) -> pa.Array:
+    """The parts that are not NULL, with the separator between them."""
+    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
+
+
+def truncate_time(values: pa.Array, unit: str) -> pa.Array:
+    return pc.floor_temporal(values, unit=unit.lower().removesuffix("s"))
+
+
+def time_part(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: compute(values).cast(INTEGER)
+
+
+def millisecond(values: pa.Array) -> pa.Array:
+    return pc.divide(microsecond(values), 1000)
+
+
+def microsecond(values: pa.Array) -> pa.Array:
+    """Microseconds of the minute, seconds included, as in PostgreSQL."""
+    fraction = pc.add(pc.multiply(pc.millisecond(values), 1000), pc.microsecond(values))
+    return pc.add(pc.multiply(pc.second(values), 1_000_000), fraction)
+
+
+def epoch(values: pa.Array) -> pa.Array:
+    return pc.divide(values.cast(INTEGER).cast(DOUBLE, safe=False), 1e6)
+
+
+def from_epoch(seconds: pa.Array) -> pa.Array:
+    micros = pc.round(pc.multiply(seconds, 1e6))
+    return whole(pc.round)(micros).cast(TIMESTAMP)
+
+
+def last_day(values: pa.Array) -> pa.Array:
+    """The last day of the month."""
+    months = pc.add(pc.multiply(pc.subtract(pc.year(values), 1970), 12), pc.month(values))
+    first = months.cast(INTEGER).to_numpy(zero_copy_only=False).astype("float64")
+    known = np.where(np.isnan(first), 0, first).astype("datetime64[M]").astype("datetime64[D]")
+    days = pa.array(known.astype("int64") - 1).cast(pa.int32(), safe=False).cast(DATE)
+    return pc.if_else(pc.is_null(values), pa.scalar(None, DATE), days)
+
+
+def add_days(day: pa.Array, count: pa.Array) -> pa.Array:
+    days = pc.add_checked(day.cast(pa.int32()).cast(INTEGER), count)
+    return days.cast(pa.int32()).cast(DATE)
+
+
+def days_between(later: pa.Array, earlier: pa.Array) -> pa.Array:
+    return pc.subtract(*(d.cast(pa.int32()).cast(INTEGER) for d in (later, earlier)))
+
+
+def spell_doubles(values: pa.Array) -> pa.Array:
+    """Whole doubles keep their point: 1.0."""
+    return pc.replace_substring_regex(values.cast(STRING), r"^(-?\d+)$", r"\1.0")
+
+
+def spell_times(values: pa.Array) -> pa.Array:
+    """Timestamps without a fraction of zeros."""
+    texts = pc.strftime(values, format="%Y-%m-%d %H:%M:%S")
+    return pc.replace_substring_regex(texts, r"\.?0*$", "")
+
+
+def spell_intervals(values: pa.Array) -> pa.Array:
+    """Intervals as a number of seconds, as they stand in files."""
+    return mapped(lambda micros: _plain(Decimal(micros) / 1_000_000), STRING)(values.cast(INTEGER))
+
+
+def _plain(number: Decimal) -> str:
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def read_decimals(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Decimal texts rounded to the scale, half away from zero."""
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:
+        return mapped(lambda text: _quantized(text, kind), kind)(texts)
+
+
+def _quantized(text: str, kind: pa.DataType) -> Decimal | None:
+    with localcontext() as context:
+        context.prec = 76
+        try:
+            value = Decimal(text).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
+        except ArithmeticError:
+            return None
+    fits = value.is_finite() and len(value.as_tuple().digits) <= kind.precision
+    return value if fits else None
+
+
+def read_times(texts: pa.Array) -> pa.Array:
+    """Timestamps; those with a zone become UTC."""
+    try:
+        return texts.cast(TIMESTAMP)
+    except pa.ArrowInvalid:
+        return texts.cast(pa.timestamp("us", "UTC")).cast(TIMESTAMP)
+
+
+def read_booleans(texts: pa.Array) -> pa.Array:
+    words = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True),
+             **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
+    return mapped(lambda text: words.get(text.lower()), BOOLEAN)(texts)
