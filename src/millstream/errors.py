@@ -13,6 +13,14 @@ class Place:
     start: int
     end: int
 
+    @staticmethod
+    def covering(*places: Place | None) -> Place | None:
+        """The smallest piece that holds all of the places."""
+        known = [p for p in places if p is not None]
+        if not known:
+            return None
+        return Place(known[0].text, min(p.start for p in known), max(p.end for p in known))
+
     @property
     def line(self) -> int:
         return self.text.count("\n", 0, self.start) + 1

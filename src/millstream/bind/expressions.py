@@ -14,7 +14,7 @@ from sqlglot import exp
 from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
 from millstream.aggregates.builtin import NAMES as AGGREGATES
 from millstream.algebra.evaluate import cast, castable
-from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal, walk
+from millstream.algebra.expressions import Call, Case, Cast, Expression, Literal
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
@@ -159,18 +159,10 @@ class Expressions:
             if type(part) is kind:
                 stack += [part.expression, part.this]
             else:
-                parts.append(self.bind(part))
-        nodes = list(node.flatten())
-        for part, written in zip(parts, nodes):
-            if part.type not in (BOOLEAN, NULL):
-                raise MillstreamError(
-                    f"{OPERATORS[kind].upper()} needs conditions, and this is {a(part.type)}",
-                    place_of(written, self.text),
-                    hint="Compare it with something, for example with = or >.",
-                )
-        result = coerce(parts[0], BOOLEAN)
+                parts.append(self.condition(part, OPERATORS[kind].upper()))
+        result = parts[0]
         for part in parts[1:]:
-            result = Call(OPERATORS[kind], (result, coerce(part, BOOLEAN)), BOOLEAN)
+            result = Call(OPERATORS[kind], (result, part), BOOLEAN)
         return result
 
     def _column(self, node: exp.Column) -> Expression:
@@ -208,7 +200,7 @@ class Expressions:
                                   place_of(mark, self.text), hint="Write ESCAPE '!'.")
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             raise MillstreamError("a pattern with ESCAPE must be a constant",
-                                  place_of(pattern, self.text), hint="Write LIKE '10!%' ESCAPE '!'.")
+                                  place_of(pattern, self.text), hint="Write LIKE 'a!%' ESCAPE '!'.")
         plain = type(like)(this=like.this, expression=exp.Literal.string(
             _with_backslashes(pattern.this, mark.this)))
         return self._bind(plain)
@@ -218,7 +210,8 @@ class Expressions:
         if isinstance(right, exp.Null):
             return Call("is_null", (value,), BOOLEAN)
         if isinstance(right, exp.Boolean):
-            same = Call("=", (self.condition(node.this, "IS"), Literal(right.this, BOOLEAN)), BOOLEAN)
+            flag = Literal(bool(right.this), BOOLEAN)
+            same = Call("=", (self.condition(node.this, "IS"), flag), BOOLEAN)
             return Call("coalesce", (same, Literal(False, BOOLEAN)), BOOLEAN)
         raise MillstreamError("IS takes NULL, TRUE or FALSE")
 
@@ -279,10 +272,10 @@ class Expressions:
         read = coerce(value, kind)
         assert isinstance(read, Literal)
         if read.value is None:
-            example = EXAMPLES.get(kind)
             raise MillstreamError(
                 f"{type_name(value.type)} {value} cannot be read as {a(kind)}",
-                place_of(node, self.text), hint=f"Write for example {example}." if example else None,
+                place_of(node, self.text),
+                hint=f"Write for example {EXAMPLES[kind]}." if kind in EXAMPLES else None,
             )
         return read
 
@@ -358,7 +351,7 @@ class Expressions:
             return MillstreamError(f'aggregate "{name}" is not supported yet', place,
                                    hint=f"Aggregates are {', '.join(AGGREGATES)}.")
         near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
-        hint = f'Did you mean "{near}"?' if near else "See docs/language/functions.md for all of them."
+        hint = f'Did you mean "{near}"?' if near else "docs/language/functions.md lists them."
         return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
 
     def _apply(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.builtin import ALIASES, NAMES, result_type
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import Column, Expression, Literal, rewrite, walk
 from millstream.algebra.node import Node
-from millstream.algebra.types import INTEGER, is_numeric, type_name
-from millstream.bind.expressions import Expressions, coerce
-from millstream.errors import MillstreamError
+from millstream.algebra.types import BOOLEAN, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
+from millstream.bind.expressions import Expressions, a, coerce
+from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of, to_sql
 from millstream.operators import GroupBy, Project
 from millstream.operators.stamp import STAMPS
@@ -35,27 +37,30 @@ class Grouping:
     def aggregate(self, node: exp.Expr, name: str, given: list[exp.Expr]) -> Expression:
         """Take an aggregate call: a column of the GroupBy stands for it."""
         text = self.expressions.text
-        inside = Expressions(self.expressions.scope, text)
-        name, given = _distinct(name, given)
+        inside = Expressions(self.expressions.scope, text, f'aggregate "{name}"')
+        name, given = _distinct(name, given, text)
         if name == "count" and (not given or isinstance(given[0], exp.Star)):
             return self._call(AggregateCall("", "count", (), INTEGER))
         parameter = None
         if name == "quantile":
             if len(given) != 2:
-                raise MillstreamError("quantile takes a value and a fraction",
-                                      hint="Write quantile(price, 0.9).")
-            parameter = _fraction(inside.bind(given.pop()))
+                raise MillstreamError(
+                    'aggregate "quantile" takes a value and a fraction',
+                    name_place_of(node, text), hint="Write quantile(price, 0.9).")
+            fraction = given.pop()
+            parameter = _fraction(inside.bind(fraction), place_of(fraction, text))
         if len(given) != 1:
-            raise MillstreamError(f"{name} takes one argument, and here are {len(given)}",
-                                  name_place_of(node, text))
+            here = "are none" if not given else f"are {len(given)}"
+            raise MillstreamError(f'aggregate "{name}" takes one argument, and here {here}',
+                                  name_place_of(node, text), hint=f"Write {name}(column).")
         value = inside.bind(given[0])
-        if value.type is not None and str(value.type) == "null":
+        if value.type == NULL:
             value = coerce(value, INTEGER)
         kind = result_type(name, value.type)
         if kind is None:
             raise MillstreamError(
-                f"{name} does not take a {type_name(value.type)}", place_of(given[0], text),
-                hint="CAST it to a type it takes.",
+                f'aggregate "{name}" cannot take {a(value.type)}', place_of(given[0], text),
+                hint=_advice(name, value.type, to_sql(given[0])),
             )
         columns = (self._argument(value), *(STAMPS if name in BY_TIME else ()))
         return self._call(AggregateCall("", name, columns, kind, parameter))
@@ -102,12 +107,32 @@ def after_grouping(
     names = {name for name, _ in keys}
     for part in walk(result):
         if isinstance(part, Column) and part.name not in names and not part.name.startswith("#agg"):
-            raise MillstreamError(
-                f'column "{part.name}" is neither in GROUP BY nor inside an aggregate',
-                place_of(node, text),
-                hint=f"Add it to GROUP BY, or write max({part.name}).",
-            )
+            raise _ungrouped(part.name, node, text, bool(keys))
     return result
+
+
+def _ungrouped(name: str, node: exp.Expr, text: str, grouped: bool) -> MillstreamError:
+    """A column that may differ within a group, pointed at where it stands by itself."""
+    written = next((c for c in _bare_columns(node) if name.lower() in
+                    (c.name.lower(), f"{c.table}.{c.name}".lower())), None)
+    shown = to_sql(written) if written is not None else name
+    group = "Add it to GROUP BY" if grouped else f"Add GROUP BY {shown}"
+    return MillstreamError(
+        f'column "{shown}" is neither in GROUP BY nor inside an aggregate',
+        place_of(node if written is None else written, text),
+        hint=f"{group}, or write max({shown}).",
+    )
+
+
+def _bare_columns(node: exp.Expr) -> Iterator[exp.Column]:
+    """The columns of an expression that stand outside of its aggregates."""
+    def is_aggregate(part: exp.Expr) -> bool:
+        name = str(part.this).lower() if isinstance(part, exp.Anonymous) else ""
+        return ALIASES.get(name, name) in NAMES
+
+    for part in node.walk(prune=is_aggregate):
+        if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+            yield part
 
 
 def key_name(node: exp.Expr, bound: Expression, taken: set[str]) -> str:
@@ -118,21 +143,36 @@ def key_name(node: exp.Expr, bound: Expression, taken: set[str]) -> str:
     return name
 
 
-def _distinct(name: str, given: list[exp.Expr]) -> tuple[str, list[exp.Expr]]:
+def _distinct(name: str, given: list[exp.Expr], text: str) -> tuple[str, list[exp.Expr]]:
     if not (given and isinstance(given[0], exp.Distinct)):
         return name, given
     inner = given[0].expressions
     if name in ("min", "max"):
         return name, inner
-    if name != "count":
+    if name not in ("count", "count_distinct"):
         raise MillstreamError(f"{name}(DISTINCT …) is not supported yet",
-                              hint="count(DISTINCT x) is.")
+                              hint="Of the aggregates, count, min and max take DISTINCT.")
     if len(inner) != 1:
-        raise MillstreamError("count(DISTINCT …) takes one column", hint="Concatenate them.")
+        raise MillstreamError(
+            f"count(DISTINCT …) takes one value, and here are {len(inner)}",
+            place_of(given[0], text), hint="Make one text of them: count(DISTINCT a || ' ' || b).")
     return "count_distinct", inner
 
 
-def _fraction(value: Expression) -> float:
+def _fraction(value: Expression, place: Place | None) -> float:
     if not (isinstance(value, Literal) and is_numeric(value.type) and 0 <= value.value <= 1):
-        raise MillstreamError("the fraction of a quantile must be a constant from 0 to 1")
+        raise MillstreamError("the fraction of a quantile must be a constant from 0 to 1", place,
+                              hint="Write 0.9 for the value that 90 % are at or below.")
     return float(value.value)
+
+
+def _advice(name: str, kind: pa.DataType, written: str) -> str:
+    if kind == BOOLEAN:
+        return f"Write {name}(CASE WHEN {written} THEN 1 ELSE 0 END)."
+    if pa.types.is_decimal(kind):
+        return f"CAST it to decimal(18,{min(kind.scale, 18)}), or to double."
+    if kind == STRING:
+        return f"CAST it to a number: {name}(CAST({written} AS double))."
+    if kind == TIMESTAMP:
+        return f"Use numbers: {name}(unix_micros({written}))."
+    return "Aggregates of times are count, min, max, first and last."

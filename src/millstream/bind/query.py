@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millstream.algebra.expressions import Column, Expression, Literal, conjunction
+from millstream.algebra.expressions import Column, Expression, Literal, conjunction, walk
 from millstream.algebra.node import Node
-from millstream.algebra.types import INTEGER, STRING
-from millstream.bind.expressions import Expressions
+from millstream.algebra.types import INTEGER, NULL, STRING
+from millstream.bind.expressions import Expressions, coerce
 from millstream.bind.grouping import Grouping, after_grouping, key_name
 from millstream.bind.scope import Scope
 from millstream.bind.sources import Sources
+from millstream.bind.words import check_name, find_word
 from millstream.catalog import Catalog, View
-from millstream.errors import MillstreamError, Notice
-from millstream.lang import ToStream, deep_stack, place_of, to_sql
+from millstream.errors import MillstreamError, Notice, Place
+from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sql
 from millstream.operators import Dstream, Filter, Istream, Project, Rstream
 
 TO_STREAM: dict[str, Callable[[Node], Node]] = {
@@ -38,13 +39,8 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
     """The plan of a query that stands by itself, in CREATE … AS or in EXPLAIN."""
     with deep_stack():
         binder = _Binder(catalog, text)
-        plan = binder.query(query)
         form = _form(query)
-        if form is not None and plan.is_stream:
-            raise MillstreamError(
-                f"{form.upper()} is for relations, and this query gives a stream",
-                place_of(query, text), hint=f"Leave out {form.upper()} or the stream operator.",
-            )
+        plan = binder.query(query, outermost=True)
         return Bound(plan, form, tuple(dict.fromkeys(binder.notices)))
 
 
@@ -54,23 +50,45 @@ class _Binder:
     text: str
     notices: list[Notice] = field(default_factory=list)
 
-    def query(self, node: exp.Expr) -> Node:
+    def query(self, node: exp.Expr, outermost: bool = False) -> Node:
         """The plan of a query, before the defaults for outermost queries."""
+        form = node.args.get("form")
+        if form and not outermost:
+            raise MillstreamError(
+                f"{form.upper()} is for outermost queries", self._word(node, form),
+                hint=f"Leave {form.upper()} out here.")
         match node:
             case ToStream():
                 inner = self.query(node.this)
                 if inner.is_stream:
-                    raise self._error(f"{node.operator} of a stream: it is a stream already", node,
-                                      "Leave out one of the two operators.")
+                    word = node.operator.capitalize()
+                    raise MillstreamError(
+                        f"{word} needs a relation, and the query inside gives a stream",
+                        self._word(node, word), hint="Leave out one of the two operators.")
                 return TO_STREAM[node.operator](inner)
+            case exp.Subquery() if node.args.get("joins"):
+                raise self._error("a join in parentheses is not supported yet", node,
+                                  "Write the joins one after the other in FROM.")
             case exp.Subquery():
-                return self.query(node.this)
+                return self.query(node.this, outermost)
             case exp.Select():
                 return self._select(node)
             case exp.SetOperation():
-                raise self._error(f"{node.key.upper()} is not supported yet", node,
-                                  "Register the two queries one by one.")
-        raise self._error(f"{node.key.upper()} is not a query", node, "A query starts with SELECT.")
+                raise self._set_operation(node)
+        raise self._error("a join in parentheses is not supported yet", node,
+                          "Write the joins one after the other in FROM.")
+
+    def _set_operation(self, node: exp.SetOperation) -> MillstreamError:
+        word = node.key.upper()
+        left = place_of(node.this, self.text)
+        place = find_word(word, self.text, left.end if left else 0)
+        return MillstreamError(f"{word} is not supported yet", place,
+                               hint="Register the two queries one by one.")
+
+    def _word(self, node: exp.Expr, word: str) -> Place | None:
+        """Where a word of a query stands, the first time after its beginning."""
+        place = place_of(node, self.text)
+        return find_word(word, self.text, place.start) if place else None
 
     def _error(self, message: str, node: exp.Expr, hint: str | None = None) -> MillstreamError:
         return MillstreamError(message, place_of(node, self.text), hint=hint)
@@ -86,12 +104,24 @@ class _Binder:
         return TO_STREAM[operator](plan) if operator else plan
 
     def _refuse(self, select: exp.Select) -> None:
-        for clause, word in (("distinct", "DISTINCT"), ("order", "ORDER BY"), ("limit", "LIMIT"),
-                             ("offset", "OFFSET"), ("windows", "WINDOW"), ("qualify", "QUALIFY")):
-            if (found := select.args.get(clause)) is not None:
-                hint = "Results are ordered by time already." if clause == "order" else None
-                raise self._error(f"{word} is not supported yet", found
-                                  if place_of(found, self.text) else select, hint)
+        """Clauses the grammar has and the system does not, with a way out where there is one."""
+        if select.args.get("distinct") is not None:
+            raise MillstreamError(
+                "DISTINCT is not supported yet", self._word(select, "DISTINCT"),
+                hint="Group by all columns: SELECT a, b FROM … GROUP BY a, b.")
+        hints = {
+            "ORDER BY": "Leave it out: streams come in the order of time.",
+            "LIMIT": "Use a window such as [Rows 10] to keep the last elements.",
+            "OFFSET": "Leave it out.",
+        }
+        for clause, hint in hints.items():
+            node = select.args.get(clause.split()[0].lower())
+            if node is not None:
+                inside = place_of(node, self.text)
+                words = find_word(clause, self.text, inside.start if inside else 0, backwards=True)
+                end = inside.end if inside else words.end if words else 0
+                place = Place(self.text, words.start, end) if words else inside
+                raise MillstreamError(f"{clause} is not supported yet", place, hint=hint)
 
     def _with_ctes(self, select: exp.Select) -> Catalog:
         clause = select.args.get("with_") or select.args.get("with")
@@ -100,10 +130,20 @@ class _Binder:
         catalog = Catalog(dict(self.catalog.entries))
         outer, self.catalog = self.catalog, catalog
         for cte in clause.expressions:
+            self._check_new(cte, [c.alias for c in clause.expressions])
             plan = self.query(cte.this)
+            if columns := cte.args["alias"].args.get("columns"):
+                place = Place.covering(*(place_of(c, self.text) for c in columns))
+                plan = renamed(plan, tuple(c.name for c in columns), f'WITH "{cte.alias}"', place)
             catalog.entries[cte.alias.lower()] = View(cte.alias, plan, to_sql(cte.this))
         self.catalog = outer
         return catalog
+
+    def _check_new(self, cte: exp.Expr, names: list[str]) -> None:
+        if [n.lower() for n in names].count(cte.alias.lower()) > 1:
+            raise MillstreamError(f'the name "{cte.alias}" stands twice in WITH',
+                                  name_place_of(cte.args["alias"], self.text),
+                                  hint="Give one of them another name.")
 
     def _grouped_or_not(self, select: exp.Select) -> Node:
         stamped = _mentions(select, ("first", "last", "first_value", "last_value"))
@@ -114,7 +154,7 @@ class _Binder:
             conditions.append(Expressions(scope, self.text).condition(where.this, "WHERE"))
         if conditions:
             plan = Filter(conjunction(conditions), plan)
-        expressions = Expressions(scope, self.text)
+        expressions = Expressions(scope, self.text, "the select list")
         grouping = Grouping(expressions)
         expressions.aggregate = grouping.aggregate
         items = self._items(select, expressions, scope)
@@ -134,15 +174,17 @@ class _Binder:
         result: Node = grouping.plan(plan, keys)
         if condition is not None and having is not None:
             result = Filter(after_grouping(condition, keys, having.this, self.text), result)
-        outputs = [(name, after_grouping(bound, keys, node, self.text)) for name, bound, node in items]
+        outputs = [
+            (name, after_grouping(bound, keys, node, self.text)) for name, bound, node in items
+        ]
         return Project(_unique(outputs), result)
 
     def _keys(
         self, group: exp.Expr | None, items: list[tuple[str, Expression, exp.Expr]], scope: Scope
     ) -> Outputs:
-        """The grouping columns; a number or a select alias stands for an item of the select list."""
+        """The grouping columns; a number or an alias stands for an item of the select list."""
         keys: list[tuple[str, Expression]] = []
-        for node in group.expressions if group is not None else ():
+        for node in _listed(group):
             bound = self._key(node, items, scope)
             if not any(there == bound for _, there in keys):
                 keys.append((key_name(node, bound, {name for name, _ in keys}), bound))
@@ -155,19 +197,24 @@ class _Binder:
             for name, bound, _ in items:
                 if name.lower() == node.name.lower():
                     return self._not_aggregate(bound, node)
-        bound = Expressions(scope, self.text).bind(node)
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("rollup", "cube"):
+            word = str(node.this).upper()
+            raise MillstreamError(f"{word} is not supported yet", name_place_of(node, self.text),
+                                  hint="Write one query for each level.")
+        bound = Expressions(scope, self.text, "GROUP BY").bind(node)
         if isinstance(bound, Literal) and bound.type == INTEGER:
-            if not 1 <= bound.value <= len(items):
-                raise self._error(f"GROUP BY {bound.value}: the select list has {len(items)} items",
-                                  node, "Count from 1.")
+            if bound.value is None or not 1 <= bound.value <= len(items):
+                count = "1 item" if len(items) == 1 else f"{len(items)} items"
+                raise self._error(
+                    f"position {bound.value} of GROUP BY does not exist: the select list has {count}",
+                    node, "Count from 1." if len(items) > 1 else "Write 1, or a column.")
             return self._not_aggregate(items[bound.value - 1][1], node)
-        return bound
+        return coerce(bound, STRING) if bound.type == NULL else bound
 
     def _not_aggregate(self, bound: Expression, node: exp.Expr) -> Expression:
-        from millstream.algebra.expressions import walk
-
         if any(isinstance(e, Column) and e.name.startswith("#agg") for e in walk(bound)):
-            raise self._error("GROUP BY cannot name an aggregate", node, "Group by a column.")
+            raise self._error(f"GROUP BY {to_sql(node)} stands for an aggregate", node,
+                              "Group by a column, and test the aggregate in HAVING.")
         return bound
 
     def _items(
@@ -182,16 +229,42 @@ class _Binder:
                 items += [(n, c, node) for n, c in self._all_of(node, scope)]
             else:
                 bound = expressions.bind(node.this if isinstance(node, exp.Alias) else node)
-                if str(bound.type) == "null":
-                    bound = Literal(None, STRING)
+                bound = coerce(bound, STRING) if bound.type == NULL else bound
+                self._check_alias(node)
                 items.append((_name(node), bound, node))
         return items
+
+    def _check_alias(self, node: exp.Expr) -> None:
+        if isinstance(node, exp.Alias):
+            check_name(node.alias, "column", name_place_of(node, self.text))
 
     def _all_of(self, node: exp.Column, scope: Scope) -> list[tuple[str, Column]]:
         try:
             return scope.all_columns(node.table)
         except MillstreamError as error:
-            raise error.at(place_of(node, self.text)) from None
+            raise error.at(place_of(node.args["table"], self.text)) from None
+
+
+def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) -> Node:
+    """The columns of a query under other names."""
+    for at, name in enumerate(names):
+        check_name(name, "column", place)
+        if name.lower() in (n.lower() for n in names[:at]):
+            raise MillstreamError(f'{what} has the column "{name}" twice', place,
+                                  hint="Give one of them another name.")
+    if len(names) != len(plan.schema):
+        named = "1 column" if len(names) == 1 else f"{len(names)} columns"
+        raise MillstreamError(f"{what} names {named}, and its query gives {len(plan.schema)}",
+                              place, hint=f"The query gives {', '.join(plan.schema.names)}.")
+    return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
+
+
+def _listed(group: exp.Expr | None) -> list[exp.Expr]:
+    """The items of GROUP BY, those in parentheses too."""
+    if group is None:
+        return []
+    return [n for item in group.expressions
+            for n in (item.expressions if isinstance(item, exp.Tuple) else [item])]
 
 
 def _form(query: exp.Expr) -> str | None:

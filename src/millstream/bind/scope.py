@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import pyarrow as pa
 
@@ -16,6 +17,13 @@ class Member:
 
     alias: str
     columns: tuple[tuple[str, str, pa.DataType], ...]
+    merged: frozenset[str] = frozenset()
+    """Columns that USING made one with those of an earlier entry: found by alias only."""
+    called: str = ""
+    """The name behind the alias."""
+
+    def shown(self, name: str) -> bool:
+        return name.lower() not in self.merged
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,10 @@ class Scope:
             (member.alias, Column(plan, kind))
             for member in members
             for column, plan, kind in member.columns
-            if column.lower() == name.lower()
+            if column.lower() == name.lower() and (table or member.shown(column))
         ]
         if len(found) > 1:
-            owners = " and ".join(f'"{alias}"' for alias, _ in found)
+            owners = " and in ".join(f'"{alias}"' for alias, _ in found)
             raise MillstreamError(
                 f'column "{name}" is in {owners}',
                 hint=f"Say which one: {found[0][0]}.{name}.",
@@ -56,30 +64,55 @@ class Scope:
     def resolve(self, name: str, table: str | None = None) -> Column:
         """The column of that name, or an error with the nearest name there is."""
         column = self.find(name, table)
-        if column is None:
-            where = f' in "{table}"' if table else ""
-            names = [c for m in self.members if not table or m.alias.lower() == table.lower()
-                     for c, _, _ in m.columns]
-            near = closest(name, names)
-            hint = f'Did you mean "{near}"?' if near else f"There are {_listed(names)}."
-            raise MillstreamError(f'column "{name}" does not exist{where}', hint=hint)
-        return column
+        return column if column is not None else self._missing(name, table)
+
+    def _missing(self, name: str, table: str | None) -> NoReturn:
+        members = [self._member(table)] if table else list(self.members)
+        owners = " or ".join(f'"{m.alias}"' for m in members if m.alias)
+        names = [c for m in members for c, _, _ in m.columns]
+        other = next((m.alias for m in self.members if name.lower() in
+                      (c.lower() for c, _, _ in m.columns)), None)
+        near = closest(name, names)
+        if other is not None:
+            hint = f'It is in "{other}": write {other}.{name}.'
+        else:
+            hint = f'Did you mean "{near}"?' if near else f"Columns are {_listed(names)}."
+        raise MillstreamError(
+            f'column "{name}" does not exist' + (f" in {owners}" if owners else ""), hint=hint
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """All columns, as they are written."""
+        return [c for m in self.members for c, _, _ in m.columns]
 
     def all_columns(self, table: str | None = None) -> list[tuple[str, Column]]:
         """The columns that * or alias.* stands for."""
         members = [self._member(table)] if table else list(self.members)
-        return [(c, Column(plan, kind)) for m in members for c, plan, kind in m.columns]
+        return [(c, Column(plan, kind)) for m in members for c, plan, kind in m.columns
+                if table or m.shown(c)]
+
+    def member(self, alias: str) -> Member | None:
+        """The entry of that alias."""
+        return next((m for m in self.members if m.alias.lower() == alias.lower()), None)
+
+    def no_member(self, alias: str, column: str) -> MillstreamError:
+        """What to say about a name before a point that is not in FROM."""
+        names = [m.alias for m in self.members if m.alias]
+        for member in self.members:
+            if member.called.lower() == alias.lower() and member.alias:
+                hint = f'It is called "{member.alias}" here: write {member.alias}.{column}.'
+                return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
+        near = closest(alias, names)
+        known = f"FROM has {_listed(names)}." if names else f"Write {column} alone."
+        return MillstreamError(f'the name "{alias}" is not in FROM',
+                               hint=f'Did you mean "{near}"?' if near else known)
 
     def _member(self, alias: str) -> Member:
-        for member in self.members:
-            if member.alias.lower() == alias.lower():
-                return member
-        near = closest(alias, [m.alias for m in self.members])
-        names = _listed([m.alias for m in self.members])
-        raise MillstreamError(
-            f'"{alias}" is not in FROM',
-            hint=f'Did you mean "{near}"?' if near else f"FROM has {names}.",
-        )
+        member = self.member(alias)
+        if member is None:
+            raise self.no_member(alias, "*")
+        return member
 
 
 def _listed(names: list[str]) -> str:

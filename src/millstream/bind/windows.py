@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from millstream.algebra.node import Node
@@ -11,6 +13,9 @@ from millstream.errors import MillstreamError, Place
 from millstream.lang import Interval, StreamWindow, name_place_of, place_of
 from millstream.operators import Now, Range, RangeSlide, Rows, Unbounded
 from millstream.operators.rows import EVER
+
+LONGEST = 2**61
+"""Longer than any two instants are apart that people have; ends can be computed without overflow."""
 
 
 def bind_window(
@@ -23,19 +28,24 @@ def bind_window(
         case "now" if slide is None:
             return Now(stream)
         case "now":
-            raise MillstreamError("[Now] takes no Slide", place, hint="Write [Range T Slide L].")
+            raise MillstreamError("a window by Now takes no Slide", place,
+                                  hint="Write for example [Range 5 Minutes Slide 1 Minute].")
         case "unbounded" if slide is None:
             return Unbounded(stream)
         case "unbounded" if isinstance(slide, int):
             return Rows(EVER, (), None, slide, stream)
         case "unbounded":
-            return RangeSlide(None, _slide_length(slide, domain, name, place), stream)
+            step = length_in(slide, domain, name, _piece(place, "slide"))
+            return RangeSlide(None, step, stream)
         case "range":
-            length = length_in(window.range, domain, name, place)
+            length = length_in(window.range, domain, name, _piece(place, "range"))
             if slide is None:
                 return Range(length, stream)
-            return RangeSlide(length, _slide_length(slide, domain, name, place), stream)
-    length = length_in(window.range, domain, name, place) if window.range is not None else None
+            step = length_in(slide, domain, name, _piece(place, "slide"))
+            return RangeSlide(length, step, stream)
+    length = None
+    if window.range is not None:
+        length = length_in(window.range, domain, name, _piece(place, "range"))
     if slide is not None and length is not None:
         raise MillstreamError(
             "a window by Rows and Range together takes no Slide", place,
@@ -50,27 +60,42 @@ def bind_window(
     return Rows(int(window.rows or 1), partition, length, int(slide or 1), stream)
 
 
-def length_in(interval: Interval | None, domain: Domain, name: str, place: Place | None) -> int:
+def length_in(
+    interval: Interval | int | None, domain: Domain, name: str, place: Place | None
+) -> int:
     """A length of time in the units of the domain."""
     assert interval is not None
+    if isinstance(interval, int):
+        interval = Interval(interval, None)
     if domain is Domain.TIMESTAMP and interval.unit is None:
         raise MillstreamError(
-            f'{interval.amount} of what? stream "{name}" counts {domain.words}', place,
-            hint=f"Give a unit, for example {interval.amount} Seconds.",
+            f'length {interval.amount} has no unit, and stream "{name}" is ordered by timestamps',
+            place, hint=f"Write a unit, for example {interval.amount} Seconds.",
         )
-    if domain is not Domain.TIMESTAMP and interval.unit is not None:
-        hint = "Write a bare number." if domain is Domain.INTEGER else (
-            "Write a number of Rows, or order the stream by a timestamp or by current_time."
-        )
+    if domain is Domain.INTEGER and interval.unit is not None:
         raise MillstreamError(
-            f'{interval} cannot be counted: stream "{name}" counts {domain.words}', place, hint=hint
+            f'length {interval} has a unit, and stream "{name}" is ordered by an integer', place,
+            hint="Write a bare number, which counts in the units of that column.",
         )
+    if domain is Domain.ARRIVAL and interval.unit is not None:
+        raise MillstreamError(
+            f'length {interval} cannot be measured: stream "{name}" is ordered by arrival', place,
+            hint="Write a number of Rows, or declare the stream with ORDER BY a timestamp "
+            "or current_time.",
+        )
+    if interval.amount > LONGEST:
+        raise MillstreamError(f"length {interval} is longer than a window can be", place,
+                              hint="Write Range Unbounded.")
     return interval.amount
 
 
-def _slide_length(slide: Interval | int, domain: Domain, name: str, place: Place | None) -> int:
-    interval = slide if isinstance(slide, Interval) else Interval(slide, None)
-    return length_in(interval, domain, name, place)
+def _piece(place: Place | None, word: str) -> Place | None:
+    """The length after Range or Slide within the text of a window."""
+    if place is None:
+        return None
+    pattern = rf"\b{word}\s+(.*?)\s*(?:\b(?:slide|rows|range|preceding)\b|\])"
+    found = re.compile(pattern, re.IGNORECASE | re.DOTALL).search(place.text, place.start, place.end)
+    return Place(place.text, found.start(1), found.end(1)) if found else place
 
 
 def _partition_column(node: exp.Expr, scope: Scope, text: str) -> str:
