@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
-from millstream.algebra.types import TIMESTAMP, type_name
+from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
 from millstream.errors import MillstreamError, closest
 from millstream.operators import Scan, StaticTable
 
 CURRENT_TIME = "current_time"
+ERROR_COLUMNS = (("seq", INTEGER), ("reason", STRING), ("row", STRING))
+SIDES = ("late", "errors")
 Fields = tuple[tuple[str, pa.DataType], ...]
 
 
@@ -23,7 +25,8 @@ class Stream:
     """A declared stream: its columns, its time, and where it comes from.
 
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
-    `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock.
+    `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is set
+    for the side streams of late and bad rows.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Stream:
     base: str = "."
     ahead: int | None = None
     idle: int | None = None
+    of: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -61,6 +65,11 @@ class Stream:
                      self.ahead, self.idle))
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
+    def side(self, kind: str) -> Stream:
+        """The stream of this one's late or bad rows (`late`, `errors`), in the order they arrive."""
+        columns = self.columns if kind == "late" else ERROR_COLUMNS
+        return Stream(f"{self.name}.{kind}", columns, of=self.name)
+
     def scan(self) -> Scan:
         return Scan(self.name, self.columns, self.domain, self.declared)
 
@@ -82,6 +91,8 @@ class View:
     name: str
     plan: Node
     text: str
+    made_as: str = "view"
+    """What CREATE called it."""
 
     @property
     def kind(self) -> str:
@@ -98,20 +109,29 @@ class Catalog:
     entries: dict[str, Entry] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
-        if (there := self.entries.get(entry.name.lower())) is not None:
-            raise MillstreamError(
-                f'{kind_of(there)} "{there.name}" exists already',
-                hint=f'Choose another name, or write DROP {_word(there)} "{there.name}" first.',
-            )
+        self.check_free(entry.name)
         self.entries[entry.name.lower()] = entry
+
+    def check_free(self, name: str) -> None:
+        """An error if something has the name already."""
+        if (there := self.entries.get(name.lower())) is not None:
+            kind = kind_of(there)
+            raise MillstreamError(
+                f'{kind} "{there.name}" exists already',
+                hint=f'Choose another name, or write DROP {kind.upper()} "{there.name}" first.',
+            )
 
     def find(self, name: str) -> Entry:
         entry = self.entries.get(name.lower())
         if entry is None:
-            near = closest(name, [e.name for e in self.entries.values()])
-            hint = f'Did you mean "{near}"?' if near else "Declare it with CREATE STREAM or CREATE TABLE."
-            raise MillstreamError(f'stream or table "{name}" does not exist', hint=hint)
+            raise self.missing("stream, table or view", name)
         return entry
+
+    def missing(self, kind: str, name: str) -> MillstreamError:
+        """What to say about a name that nothing has."""
+        near = closest(name, [e.name for e in self.entries.values()])
+        hint = f'Did you mean "{near}"?' if near else "Declare it before this statement."
+        return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def drop(self, name: str) -> None:
         del self.entries[name.lower()]
@@ -124,8 +144,4 @@ def kind_of(entry: Entry) -> str:
             return "stream"
         case Table():
             return "table"
-    return "view"
-
-
-def _word(entry: Entry) -> str:
-    return kind_of(entry).upper()
+    return entry.made_as

@@ -8,16 +8,25 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
+from millstream.algebra.node import walk
 from millstream.algebra.types import type_name
-from millstream.bind import Bound, bind_derived, bind_query, bind_stream, bind_table, outermost
+from millstream.bind import (
+    Bound,
+    bind_derived,
+    bind_query,
+    bind_stream,
+    bind_table,
+    outermost,
+    source_fault,
+)
 from millstream.bind.sources import domain_of
-from millstream.catalog import Catalog, Stream, Table, View, kind_of
+from millstream.catalog import Catalog, SIDES, Stream, Table, View, kind_of
 from millstream.connect.opening import open_source
 from millstream.connect.source import Source
 from millstream.connect.table import load_table
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, closest
 from millstream.lang import (
     CreateStream,
     CreateStreamAs,
@@ -34,6 +43,7 @@ from millstream.lang import (
     parse_script,
     to_sql,
 )
+from millstream.operators import Scan
 from millstream.plan.distribute import distribute
 from millstream.plan.memory import growing
 from millstream.rules import optimize
@@ -68,15 +78,18 @@ class Session:
         try:
             return self._statement(statement, text)
         except MillstreamError as error:
-            named = getattr(statement, "name_place", None)
-            raise error.at(named or statement.place) from None
+            place = getattr(statement, "name_place", None)
+            if isinstance(statement, Set) and Settings.has(statement.name):
+                place = statement.value_place
+            raise error.at(place or statement.place) from None
 
     def _statement(self, statement: Statement, text: str) -> Query | None:
         match statement:
             case CreateStream():
-                self.add_stream(bind_stream(statement, self.base))
+                self._add_declared(statement)
             case CreateTable():
-                self.catalog.add(bind_table(statement, self.base, self._load))
+                self.catalog.check_free(statement.name)
+                self.catalog.add(bind_table(statement, self._load))
             case CreateStreamAs() | CreateView():
                 return self._named(statement, text)
             case QueryStatement(query=query):
@@ -106,6 +119,14 @@ class Session:
             self.open(stream, follow=False)
         self.catalog.add(stream)
 
+    def _add_declared(self, statement: CreateStream) -> None:
+        self.catalog.check_free(statement.name)
+        stream = bind_stream(statement, self.base)
+        try:
+            self.add_stream(stream)
+        except MillstreamError as error:
+            raise error.at(source_fault(statement, error)) from None
+
     def open(self, stream: Stream, follow: bool) -> Source:
         assert stream.source is not None
         return open_source(stream.source, stream.name, stream.schema, dict(stream.options),
@@ -122,24 +143,39 @@ class Session:
     def job(self, changes: frozenset[str] = frozenset()) -> Job:
         """What is registered, as one job; streams nobody reads are left out of nothing: late and bad
         rows of every stream are part of the answer."""
-        return Job(self.streams, tuple(self.queries.values()), self.settings, changes)
+        streams = {**self.streams, **self._sides()}
+        return Job(streams, tuple(self.queries.values()), self.settings, changes)
+
+    def _sides(self) -> dict[str, Stream]:
+        """The streams of late and bad rows that queries read."""
+        read = {n.stream for q in self.queries.values() for n in walk(q.plan) if isinstance(n, Scan)}
+        sides = [stream.side(kind) for stream in self.streams.values() for kind in SIDES]
+        return {side.name: side for side in sides if side.name in read}
 
     def query(self, text: str, name: str | None = None) -> Query:
         """Register one query and give it back."""
         if name is not None:
-            text = f'CREATE VIEW "{name}" AS {text}'
+            quoted = name.replace('"', '""')
+            text = f'CREATE VIEW "{quoted}" AS {text}'
         registered = self.execute(text)
         if len(registered) != 1:
-            raise MillstreamError("one query is expected here", hint="Use execute for scripts.")
+            raise MillstreamError(
+                f"one query is expected here, and the text has {len(registered) or 'none'}",
+                hint="Give scripts to execute.")
         return registered[0]
 
     def _load(self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]) -> pa.RecordBatch:
         return load_table(url, name, schema, options, self.base)
 
     def _named(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
+        self.catalog.check_free(statement.name)
+        if self._query(statement.name) is not None:
+            raise MillstreamError(f'query "{statement.name}" exists already',
+                                  hint="Choose another name.")
         bound, said = bind_derived(statement, self.catalog, text)
         bound = outermost(bound)
-        self.catalog.add(View(statement.name, bound.plan, said))
+        kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
+        self.catalog.add(View(statement.name, bound.plan, said, kind))
         return self._register(statement.name, bound, said)
 
     def _register(self, name: str, bound: Bound, said: str) -> Query:
@@ -150,30 +186,45 @@ class Session:
         return query
 
     def _next_name(self) -> str:
-        self._bare += 1
-        return f"q{self._bare}"
+        """q1, q2, …, without the names that the script has given."""
+        while True:
+            self._bare += 1
+            name = f"q{self._bare}"
+            if name not in self.catalog.entries and self._query(name) is None:
+                return name
+
+    def _query(self, name: str) -> Query | None:
+        return next((q for q in self.queries.values() if q.name.lower() == name.lower()), None)
 
     def _drop(self, statement: Drop) -> None:
-        name = statement.name
-        if name.lower() not in self.catalog.entries and name not in self.queries:
-            if statement.if_exists:
-                return
-            self.catalog.find(name)
-        if (entry := self.catalog.entries.get(name.lower())) is None:
-            del self.queries[name]
+        name, asked = statement.name, statement.kind
+        entry, query = self.catalog.entries.get(name.lower()), self._query(name)
+        if entry is None:
+            if query is not None and asked == "query":
+                del self.queries[query.name]
+            elif query is not None:
+                raise _wrong_kind(query.name, "query", asked)
+            elif not statement.if_exists:
+                raise self._nothing_to_drop(asked, name)
             return
         kind = kind_of(entry)
-        if statement.kind not in (kind, "query") and not (statement.kind == "stream" and kind == "view"):
-            raise MillstreamError(f'"{entry.name}" is a {kind}, not a {statement.kind}',
-                                  hint=f"Write DROP {kind.upper()} {entry.name}.")
-        users = self._users(entry)
-        if users:
-            raise MillstreamError(
-                f'{kind} "{entry.name}" is used by {", ".join(users)}',
-                hint="Drop those first.",
-            )
+        derived = isinstance(entry, View)
+        allowed = {kind, "query"} if derived else {kind}
+        if derived and entry.plan.is_stream:
+            allowed |= {"stream", "view"}
+        if asked not in allowed:
+            raise _wrong_kind(entry.name, kind, asked)
+        if users := self._users(entry):
+            raise MillstreamError(f'{kind} "{entry.name}" is used by {", ".join(users)}',
+                                  hint="Drop what uses it first.")
         self.catalog.drop(entry.name)
         self.queries.pop(entry.name, None)
+
+    def _nothing_to_drop(self, kind: str, name: str) -> MillstreamError:
+        names = [*(e.name for e in self.catalog.entries.values()), *self.queries]
+        near = closest(name, names)
+        hint = f'Did you mean "{near}"?' if near else f"Leave it out, or write DROP {kind.upper()} IF EXISTS."
+        return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def _users(self, entry: Stream | Table | View) -> list[str]:
         """The queries that read a stream, table or view, by its name in their text."""
@@ -229,12 +280,16 @@ class Session:
         return self.explain(query, stage)
 
     def find_query(self, name: str) -> Query:
-        for query in self.queries.values():
-            if query.name.lower() == name.lower():
-                return query
-        entry = self.catalog.find(name)
-        raise MillstreamError(f'{kind_of(entry)} "{entry.name}" is not a query',
-                              hint="EXPLAIN takes a query, or the name of one.")
+        if (query := self._query(name)) is not None:
+            return query
+        entry = self.catalog.entries.get(name.lower())
+        if entry is not None:
+            raise MillstreamError(f'{kind_of(entry)} "{entry.name}" is not a query',
+                                  hint=f"Write DESCRIBE {entry.name}, or EXPLAIN SELECT ….")
+        near = closest(name, list(self.queries))
+        known = f"Queries are {', '.join(self.queries)}." if self.queries else "Write EXPLAIN SELECT …."
+        raise MillstreamError(f'query "{name}" does not exist',
+                              hint=f'Did you mean "{near}"?' if near else known)
 
     def _explained(self, name: str, bound: Bound) -> Query:
         form = STREAM if bound.plan.is_stream else STREAMED if bound.form == "streamed" else COMPLETE
@@ -243,9 +298,12 @@ class Session:
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
-        if stage not in STAGES:
-            raise MillstreamError(f'stage "{stage}" does not exist',
-                                  hint=f"Stages are {', '.join(STAGES)}.")
+        if stage.lower() not in STAGES:
+            near = closest(stage, STAGES)
+            raise MillstreamError(
+                f'stage "{stage}" does not exist',
+                hint=f'Did you mean "{near}"?' if near else f"Stages are {', '.join(STAGES)}.")
+        stage = stage.lower()
         root = query.content_root or query.changes_root
         if stage != "bound" and self.settings.rules == "on":
             root = optimize(root)
@@ -255,3 +313,6 @@ class Session:
         return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
 
 
+def _wrong_kind(name: str, kind: str, asked: str) -> MillstreamError:
+    return MillstreamError(f'"{name}" is a {kind}, not a {asked}',
+                           hint=f'Write DROP {kind.upper()} "{name}".')

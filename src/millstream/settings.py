@@ -32,21 +32,27 @@ class Settings:
     search: str = "ops"
     native: str = "on"
 
+    @staticmethod
+    def has(name: str) -> bool:
+        return name.lower() in (*CHOICES, *NUMBERS)
+
     def with_value(self, name: str, value: str) -> Settings:
         """The settings with one changed; an error that lists what there is."""
         key = name.lower()
+        shown = value if len(value) <= 40 else f"{value[:37]}…"
         if key in CHOICES:
             if value.lower() not in CHOICES[key]:
                 raise MillstreamError(
-                    f'setting "{key}" cannot be "{value}"',
-                    hint=f"It is one of {', '.join(CHOICES[key])}.",
+                    f'setting "{key}" cannot be "{shown}"',
+                    hint=f"Write {' or '.join(CHOICES[key])}.",
                 )
             return replace(self, **{key: value.lower()})
         if key in NUMBERS:
-            if not value.isdecimal() or not 1 <= int(value) <= NUMBERS[key]:
+            digits = value.isascii() and value.isdecimal() and len(value) < 20
+            if not digits or not 1 <= int(value) <= NUMBERS[key]:
                 raise MillstreamError(
-                    f'setting "{key}" cannot be "{value}"',
-                    hint=f"It is a whole number from 1 to {NUMBERS[key]:,}.",
+                    f'setting "{key}" cannot be "{shown}"',
+                    hint=f"Write a whole number from 1 to {NUMBERS[key]:,}.",
                 )
             return replace(self, **{key: int(value)})
         near = closest(name, [*CHOICES, *NUMBERS])

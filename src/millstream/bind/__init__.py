@@ -1,6 +1,14 @@
 """Syntax tree and catalog to logical plan: names, types, defaults and their report."""
 
 from millstream.bind.query import Bound, bind_query
-from millstream.bind.statements import bind_derived, bind_stream, bind_table, outermost
+from millstream.bind.statements import (
+    bind_derived,
+    bind_stream,
+    bind_table,
+    outermost,
+    source_fault,
+)
 
-__all__ = ["Bound", "bind_derived", "bind_query", "bind_stream", "bind_table", "outermost"]
+__all__ = [
+    "Bound", "bind_derived", "bind_query", "bind_stream", "bind_table", "outermost", "source_fault",
+]

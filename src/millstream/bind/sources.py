@@ -16,7 +16,7 @@ from millstream.bind.expressions import Expressions, a, coerce
 from millstream.bind.scope import Member, Scope
 from millstream.bind.windows import bind_window
 from millstream.bind.words import find_word
-from millstream.catalog import Catalog, Stream, Table, View, kind_of
+from millstream.catalog import Catalog, SIDES, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import name_place_of, place_of
 from millstream.operators import Istream, LookupJoin, Scan, Stamp, Unbounded
@@ -82,13 +82,25 @@ class Sources:
     def _find(self, node: exp.Table) -> Stream | Table | View:
         if isinstance(node.this, exp.Func):
             raise self._function_in_from(node.this)
-        if schema := node.args.get("db"):
-            raise MillstreamError(f'schema "{schema.name}" does not exist',
-                                  place_of(schema, self.text), hint=f"Write {node.name}.")
+        if owner := node.args.get("db"):
+            return self._side(owner, node)
         try:
             return self.catalog.find(node.name)
         except MillstreamError as error:
             raise error.at(place_of(node.this, self.text)) from None
+
+    def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
+        """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
+        found = self.catalog.entries.get(owner.name.lower())
+        if not isinstance(found, Stream):
+            raise MillstreamError(f'stream "{owner.name}" does not exist',
+                                  place_of(owner, self.text), hint=f"Write {node.name}.")
+        if node.name.lower() not in SIDES:
+            raise MillstreamError(
+                f'stream "{found.name}" has no side stream "{node.name}"', place_of(node.this, self.text),
+                hint=f"It has {found.name}.late and {found.name}.errors.",
+            )
+        return found.side(node.name.lower())
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
         name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
@@ -114,7 +126,7 @@ class Sources:
         if window is None:
             self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
             return Unbounded(plan)
-        return bind_window(window, plan, scope, domain, alias or "subquery", self.text)
+        return bind_window(window, plan, scope, domain, described, self.text)
 
     def _as_stream(self, plan: Node, described: str, window: exp.Expr | None) -> Node:
         if plan.monotonic:

@@ -63,23 +63,23 @@ def bind_window(
 def length_in(
     interval: Interval | int | None, domain: Domain, name: str, place: Place | None
 ) -> int:
-    """A length of time in the units of the domain."""
+    """A length of time in the units of the domain; `name` says whose time it is."""
     assert interval is not None
     if isinstance(interval, int):
         interval = Interval(interval, None)
     if domain is Domain.TIMESTAMP and interval.unit is None:
         raise MillstreamError(
-            f'length {interval.amount} has no unit, and stream "{name}" is ordered by timestamps',
+            f'length {interval.amount} has no unit, and {name} is ordered by timestamps',
             place, hint=f"Write a unit, for example {interval.amount} Seconds.",
         )
     if domain is Domain.INTEGER and interval.unit is not None:
         raise MillstreamError(
-            f'length {interval} has a unit, and stream "{name}" is ordered by an integer', place,
+            f'length {interval} has a unit, and {name} is ordered by an integer', place,
             hint="Write a bare number, which counts in the units of that column.",
         )
     if domain is Domain.ARRIVAL and interval.unit is not None:
         raise MillstreamError(
-            f'length {interval} cannot be measured: stream "{name}" is ordered by arrival', place,
+            f'length {interval} cannot be measured: {name} is ordered by arrival', place,
             hint="Write a number of Rows, or declare the stream with ORDER BY a timestamp "
             "or current_time.",
         )

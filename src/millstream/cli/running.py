@@ -127,6 +127,8 @@ def _receivers(job: Job, options: Options, commit: Commit | None) -> list[Receiv
             schemas[told] = query.result_schema
         del root
     for name, stream in job.streams.items():
+        if stream.of is not None:
+            continue
         schemas[f"{name}.late"] = late_schema(stream.schema, stream.domain)
         schemas[f"{name}.errors"] = ERRORS
     sizes = _sizes(job, commit)

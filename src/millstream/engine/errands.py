@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.time import DAWN, Span
-from millstream.catalog import Stream
+from millstream.catalog import SIDES, Stream
 from millstream.connect.source import Slab, Slice, Source
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
@@ -123,8 +123,10 @@ def run_errand(
         if told is not None:
             gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
         hauls.append(haul)
-    ending = Header(stream.name, ended=errand.ended, now=errand.now)
-    return _together(hauls, stream, ending)
+    endings = [
+        Header(name, ended=errand.ended, now=errand.now) for name in (stream.name, *_sides(stream, graph))
+    ]
+    return _together(hauls, stream, endings)
 
 
 def pack(
@@ -137,15 +139,40 @@ def pack(
     if len(admitted.late):
         whole = take_rows(reread().rows, admitted.late)
         late = late_rows(whole, admitted.late_ts, stream.domain)
+    elements = {stream.name: admitted.elements}
+    headers = [admitted.header]
+    last = int(slab.seq[-1]) if len(slab.seq) else 0
+    last = max(last, *admitted.errors.column("seq").to_pylist(), 0)
+    for name, rows, numbers in (
+        (f"{stream.name}.late", late.select(range(1, late.num_columns)), slab.seq[admitted.late]),
+        (f"{stream.name}.errors", admitted.errors, admitted.errors.column("seq").to_numpy()),
+    ):
+        if name in graph.scans:
+            elements[name] = Changes.elements(rows, numbers, numbers)
+            first = int(numbers[0]) if len(numbers) else None
+            headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
+    return Haul(
+        _send(graph, elements, buckets, turn), late, admitted.errors, headers
+    )
+
+
+def _send(
+    graph: Graph, elements: Mapping[str, Changes], buckets: int, turn: int
+) -> list[tuple[Exchange, int, Changes, int]]:
     sent = []
     for exchange in graph.exchanges:
-        if graph.level[exchange] == 1 and stream.name in graph.sources[exchange]:
-            changes = run_stateless(exchange.input, {stream.name: admitted.elements}, NO_SPAN)
+        if graph.level[exchange] == 1 and graph.sources[exchange] <= elements.keys():
+            changes = run_stateless(exchange.input, elements, NO_SPAN)
             if not graph.needs_arrival[exchange]:
                 changes = replace(changes, seq=np.zeros(len(changes), np.int64))
             for bucket, part in split(changes, exchange, buckets, turn).items():
                 sent.append((exchange, bucket, part, turn))
-    return Haul(sent, late, admitted.errors, [admitted.header])
+    return sent
+
+
+def _sides(stream: Stream, graph: Graph) -> list[str]:
+    """The streams of late and bad rows of this one that somebody reads."""
+    return [side for kind in SIDES if (side := f"{stream.name}.{kind}") in graph.scans]
 
 
 def _columns(stream: Stream, graph: Graph) -> list[str]:
@@ -154,7 +181,7 @@ def _columns(stream: Stream, graph: Graph) -> list[str]:
     return [n for n in stream.schema.names if n in used or n == stream.order_by]
 
 
-def _together(hauls: list[Haul], stream: Stream, ending: Header) -> Haul:
+def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:
     late = [h.late for h in hauls]
     errors = [h.errors for h in hauls]
     layout = late_schema(stream.schema, stream.domain)
@@ -163,7 +190,7 @@ def _together(hauls: list[Haul], stream: Stream, ending: Header) -> Haul:
         [item for haul in hauls for item in haul.sent],
         concat_rows(late, layout) if late else no_rows(layout),
         concat_rows(errors, ERRORS) if errors else no_rows(ERRORS),
-        [*headers, ending],
+        [*headers, *endings],
     )
 
 

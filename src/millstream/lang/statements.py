@@ -107,6 +107,7 @@ class Explain(Statement):
     stage: str | None = None
     query: exp.Expr | None = None
     name: str | None = None
+    name_place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +115,7 @@ class Set(Named):
     """Give a setting a value, kept as text."""
 
     value: str
+    value_place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)

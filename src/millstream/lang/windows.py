@@ -28,7 +28,8 @@ class Windows(Expressions):
         if not self._match(TokenType.R_BRACKET):
             words = ("Range", "Rows", "Slide", "Preceding")
             near = closest(self._curr.text, words) if self._curr else None
-            self.expect('"]"', hint=f"Did you mean {near}?" if near else None)
+            known = near is None or near.lower() == self._curr.text.lower()
+            self.expect('"]"', hint=None if known else f"Did you mean {near}?")
         window = self.expression(StreamWindow(**args))
         window.meta["span"] = (first.start, self._prev.end + 1)
         return window
@@ -76,13 +77,15 @@ class Windows(Expressions):
         return {"kind": "rows", "rows": rows, "range": length, **self._parse_slide_by_rows()}
 
     def _parse_partitioned(self) -> dict[str, Any]:
+        first = self._curr
         columns = self._parse_csv(self._parse_column)
         odd = next((c for c in columns if not isinstance(c, exp.Column) or c.is_star), None)
         if not columns or odd is not None:
-            self.fail(
+            error = MillstreamError(
                 "a window is partitioned by columns",
                 hint="Compute the value in a subquery, and partition by its name.",
             )
+            self.guarded(error, first, self._prev if columns else first)
         length = None
         if self._match(TokenType.RANGE):
             length = self._parse_length("Range")

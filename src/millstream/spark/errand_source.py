@@ -75,7 +75,7 @@ class ErrandReader(DataSourceStreamReader):
             return []
         open_ones = [
             n for n, s in streams.items()
-            if s.source is None and not positions.get(n, {}).get("ended")
+            if s.source is None and s.of is None and not positions.get(n, {}).get("ended")
         ]
         for name in open_ones:
             positions[name] = {"at": {}, "ended": True}
