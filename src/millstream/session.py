@@ -223,7 +223,8 @@ class Session:
     def _nothing_to_drop(self, kind: str, name: str) -> MillstreamError:
         names = [*(e.name for e in self.catalog.entries.values()), *self.queries]
         near = closest(name, names)
-        hint = f'Did you mean "{near}"?' if near else f"Leave it out, or write DROP {kind.upper()} IF EXISTS."
+        hint = f'Did you mean "{near}"?' if near else (
+            f"Leave it out, or write DROP {kind.upper()} IF EXISTS.")
         return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def _users(self, entry: Stream | Table | View) -> list[str]:
@@ -234,7 +235,7 @@ class Session:
                 continue
             tree = parse_script(query.text)[0]
             assert isinstance(tree, QueryStatement)
-            names = {t.name.lower() for t in tree.query.find_all(exp.Table)}
+            names = {n.lower() for t in tree.query.find_all(exp.Table) for n in (t.name, t.db)}
             if entry.name.lower() in names:
                 found.append(f'"{query.name}"')
         return found
@@ -287,7 +288,8 @@ class Session:
             raise MillstreamError(f'{kind_of(entry)} "{entry.name}" is not a query',
                                   hint=f"Write DESCRIBE {entry.name}, or EXPLAIN SELECT ….")
         near = closest(name, list(self.queries))
-        known = f"Queries are {', '.join(self.queries)}." if self.queries else "Write EXPLAIN SELECT …."
+        names = ", ".join(self.queries)
+        known = f"Write one of {names}." if names else "Write EXPLAIN SELECT …."
         raise MillstreamError(f'query "{name}" does not exist',
                               hint=f'Did you mean "{near}"?' if near else known)
 
@@ -302,7 +304,7 @@ class Session:
             near = closest(stage, STAGES)
             raise MillstreamError(
                 f'stage "{stage}" does not exist',
-                hint=f'Did you mean "{near}"?' if near else f"Stages are {', '.join(STAGES)}.")
+                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.")
         stage = stage.lower()
         root = query.content_root or query.changes_root
         if stage != "bound" and self.settings.rules == "on":

@@ -59,5 +59,5 @@ class Settings:
         known = ", ".join(sorted([*CHOICES, *NUMBERS]))
         raise MillstreamError(
             f'setting "{name}" does not exist',
-            hint=f'Did you mean "{near}"?' if near else f"Settings are {known}.",
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {known}.",
         )

@@ -322,7 +322,7 @@ class Expressions:
         elif self.clause == "WHERE":
             hint = "WHERE tests single rows; test groups in HAVING."
         else:
-            hint = "Aggregates stand in the select list and in HAVING."
+            hint = "Move it to the select list or to HAVING."
         raise MillstreamError(f'aggregate "{name}" cannot stand in {self.clause}',
                               name_place_of(node, self.text), hint=hint)
 
@@ -349,9 +349,9 @@ class Expressions:
         place = name_place_of(node, self.text)
         if name in LATER:
             return MillstreamError(f'aggregate "{name}" is not supported yet', place,
-                                   hint=f"Aggregates are {', '.join(AGGREGATES)}.")
+                                   hint=f"Use one of {', '.join(AGGREGATES)}.")
         near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
-        hint = f'Did you mean "{near}"?' if near else "docs/language/functions.md lists them."
+        hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
         return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
 
     def _apply(
@@ -403,7 +403,7 @@ class Expressions:
             near = closest(unit, units)
             raise MillstreamError(
                 f"unit {value} does not exist", place_of(node, self.text),
-                hint=f"Did you mean '{near}'?" if near else f"Units are {', '.join(units)}.",
+                hint=f"Did you mean '{near}'?" if near else f"Write one of {', '.join(units)}.",
             )
         return unit
 
@@ -423,11 +423,13 @@ class Expressions:
 
     def _read_beside(self, value: Literal, kind: pa.DataType, node: exp.Expr) -> Literal:
         """Text as a number, with a fraction if it has one, or as a time."""
-        if is_numeric(kind) and value.value is not None:
-            number = coerce(value, kind)
-            if isinstance(number, Literal) and number.value is None:
-                kind = DOUBLE
-        return self._read(value, kind, node) if value.value is not None else value
+        if value.value is None:
+            return value
+        for wanted in (kind, DOUBLE) if is_numeric(kind) else (kind,):
+            read = coerce(value, wanted)
+            if isinstance(read, Literal) and read.value is not None:
+                return read
+        return self._read(value, kind, node)
 
 
 def coerce(value: Expression, kind: pa.DataType) -> Expression:
@@ -452,7 +454,9 @@ def _misfit(name: str, arguments: list[Expression], place: Place | None) -> Mill
     kind = "function" if f"{name}(" in usage.replace("startswith", "starts_with").replace(
         "endswith", "ends_with") else "operator"
     shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
-    given = " and ".join(a(k) for k in kinds) if kinds else "no argument"
+    given = " and ".join(a(k) for k in kinds)
+    if FUNCTIONS[name].sign([NULL] * len(kinds)) is None:
+        given = "1 argument" if len(kinds) == 1 else f"{len(kinds) or 'no'} arguments"
     takes = f'{kind} "{shown}" cannot take {given}'
     return MillstreamError(takes, place, hint=_advice(name, kinds, usage))
 
@@ -464,6 +468,10 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
         return "Write a || b to join strings, or CAST the string to a number."
     if name in ("+", "-") and any(map(is_temporal, kinds)):
         return "Add or take away a length of time: INTERVAL '5' MINUTE."
+    if name in ("+", "-") and INTERVAL in kinds:
+        return "Add it to a timestamp: ts + INTERVAL '1' DAY."
+    if name == "*" and INTERVAL in kinds:
+        return "Multiply the interval by a whole number."
     if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
         return "CAST the string to a number, for example CAST(x AS double)."
     if name in ("=", "<>", "<", "<=", ">", ">=", "distinct_from", "coalesce", "nullif", "greatest",

@@ -129,8 +129,8 @@ class _Binder:
             return self.catalog
         catalog = Catalog(dict(self.catalog.entries))
         outer, self.catalog = self.catalog, catalog
-        for cte in clause.expressions:
-            self._check_new(cte, [c.alias for c in clause.expressions])
+        for at, cte in enumerate(clause.expressions):
+            self._check_new(cte, [c.alias.lower() for c in clause.expressions[:at]])
             plan = self.query(cte.this)
             if columns := cte.args["alias"].args.get("columns"):
                 place = Place.covering(*(place_of(c, self.text) for c in columns))
@@ -139,8 +139,8 @@ class _Binder:
         self.catalog = outer
         return catalog
 
-    def _check_new(self, cte: exp.Expr, names: list[str]) -> None:
-        if [n.lower() for n in names].count(cte.alias.lower()) > 1:
+    def _check_new(self, cte: exp.Expr, taken: list[str]) -> None:
+        if cte.alias.lower() in taken:
             raise MillstreamError(f'the name "{cte.alias}" stands twice in WITH',
                                   name_place_of(cte.args["alias"], self.text),
                                   hint="Give one of them another name.")
@@ -204,10 +204,9 @@ class _Binder:
         bound = Expressions(scope, self.text, "GROUP BY").bind(node)
         if isinstance(bound, Literal) and bound.type == INTEGER:
             if bound.value is None or not 1 <= bound.value <= len(items):
-                count = "1 item" if len(items) == 1 else f"{len(items)} items"
                 raise self._error(
-                    f"position {bound.value} of GROUP BY does not exist: the select list has {count}",
-                    node, "Count from 1." if len(items) > 1 else "Write 1, or a column.")
+                    f"position {bound.value} of the select list does not exist", node,
+                    f"Write a number from 1 to {len(items)}, or a column.")
             return self._not_aggregate(items[bound.value - 1][1], node)
         return coerce(bound, STRING) if bound.type == NULL else bound
 
@@ -255,7 +254,7 @@ def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) 
     if len(names) != len(plan.schema):
         named = "1 column" if len(names) == 1 else f"{len(names)} columns"
         raise MillstreamError(f"{what} names {named}, and its query gives {len(plan.schema)}",
-                              place, hint=f"The query gives {', '.join(plan.schema.names)}.")
+                              place, hint=f"Name all of {', '.join(plan.schema.names)}.")
     return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
 
 

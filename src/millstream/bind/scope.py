@@ -76,7 +76,7 @@ class Scope:
         if other is not None:
             hint = f'It is in "{other}": write {other}.{name}.'
         else:
-            hint = f'Did you mean "{near}"?' if near else f"Columns are {_listed(names)}."
+            hint = f'Did you mean "{near}"?' if near else f"Write one of {_listed(names)}."
         raise MillstreamError(
             f'column "{name}" does not exist' + (f" in {owners}" if owners else ""), hint=hint
         )
@@ -104,7 +104,7 @@ class Scope:
                 hint = f'It is called "{member.alias}" here: write {member.alias}.{column}.'
                 return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
         near = closest(alias, names)
-        known = f"FROM has {_listed(names)}." if names else f"Write {column} alone."
+        known = f"Write one of {_listed(names)}." if names else f"Write {column} alone."
         return MillstreamError(f'the name "{alias}" is not in FROM',
                                hint=f'Did you mean "{near}"?' if near else known)
 

@@ -93,12 +93,12 @@ class Sources:
         """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
         found = self.catalog.entries.get(owner.name.lower())
         if not isinstance(found, Stream):
-            raise MillstreamError(f'stream "{owner.name}" does not exist',
-                                  place_of(owner, self.text), hint=f"Write {node.name}.")
+            raise self.catalog.missing("stream", owner.name).at(place_of(owner, self.text))
         if node.name.lower() not in SIDES:
             raise MillstreamError(
-                f'stream "{found.name}" has no side stream "{node.name}"', place_of(node.this, self.text),
-                hint=f"It has {found.name}.late and {found.name}.errors.",
+                f'side stream "{node.name}" of stream "{found.name}" does not exist',
+                place_of(node.this, self.text),
+                hint=f"Write {found.name}.late or {found.name}.errors.",
             )
         return found.side(node.name.lower())
 
@@ -107,7 +107,7 @@ class Sources:
         place = place_of(call, self.text)
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
             inner = call.expressions[0].name if call.expressions else "bids"
-            return MillstreamError(f"{name}(…) in FROM is not supported yet", place,
+            return MillstreamError(f"{name.upper()}(…) in FROM is not supported yet", place,
                                    hint=f"Write the stream with a window: {inner} [Rows 1].")
         return MillstreamError(f'function "{name}" cannot stand in FROM', place,
                                hint="Name a stream, a table or a view.")

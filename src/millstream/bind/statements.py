@@ -101,7 +101,7 @@ def _key_column(name: str, statement: CreateTable, columns: Fields) -> str:
     near = closest(name, names)
     raise MillstreamError(
         f'column "{name}" does not exist in table "{statement.name}"', statement.key_place,
-        hint=f'Did you mean "{near}"?' if near else f"Columns are {', '.join(names)}.")
+        hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(names)}.")
 
 
 def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTable) -> None:
@@ -112,7 +112,7 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
         if (first := seen.setdefault(value, number)) != number:
             shown = ", ".join(f"{n} {v}" for n, v in zip(key, value))
             raise MillstreamError(
-                f'rows {first} and {number} of table "{statement.name}" have the same key, {shown}',
+                f'rows {first} and {number} of table "{statement.name}" have one key: {shown}',
                 statement.key_place, hint="Mend the rows in the file, or leave out KEY.")
 
 
@@ -129,7 +129,8 @@ def bind_derived(
         plan, more = _as_stream(plan, statement, text)
         notices = (*notices, *more)
     if statement.columns is not None:
-        plan = renamed(plan, statement.columns, f'{kind} "{statement.name}"', _list_place(statement))
+        called = f'{kind} "{statement.name}"'
+        plan = renamed(plan, statement.columns, called, _list_place(statement))
     return Bound(plan, bound.form, notices), to_sql(statement.query)
 
 
@@ -192,7 +193,7 @@ def _order(statement: CreateStream, columns: Fields) -> str | None:
         near = closest(wanted, list(names))
         raise MillstreamError(
             f'column "{statement.order_by}" does not exist in stream "{statement.name}"', place,
-            hint=f'Did you mean "{near}"?' if near else f"Columns are {', '.join(names)}.",
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(names)}.",
         )
     name, kind = names[wanted]
     if kind not in (TIMESTAMP, INTEGER):

@@ -15,7 +15,7 @@ from millstream.operators import Now, Range, RangeSlide, Rows, Unbounded
 from millstream.operators.rows import EVER
 
 LONGEST = 2**61
-"""Longer than any two instants are apart that people have; ends can be computed without overflow."""
+"""Longer than people's instants are apart, and short enough to be added to them."""
 
 
 def bind_window(
@@ -94,7 +94,8 @@ def _piece(place: Place | None, word: str) -> Place | None:
     if place is None:
         return None
     pattern = rf"\b{word}\s+(.*?)\s*(?:\b(?:slide|rows|range|preceding)\b|\])"
-    found = re.compile(pattern, re.IGNORECASE | re.DOTALL).search(place.text, place.start, place.end)
+    search = re.compile(pattern, re.IGNORECASE | re.DOTALL).search
+    found = search(place.text, place.start, place.end)
     return Place(place.text, found.start(1), found.end(1)) if found else place
 
 

@@ -126,8 +126,9 @@ class Commands(Definitions):
         stage = None
         if self._next and not self.at_query():
             if self._curr.text.upper() not in STAGES:
+                near = closest(self._curr.text, STAGES)
                 self.fail(f"stage {self.written(self._curr)} does not exist",
-                          hint="Stages are BOUND, OPTIMIZED and PHYSICAL.")
+                          hint=f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}.")
             stage = self._read_word(STAGES, "EXPLAIN")
         if self.at_query():
             query = self.parse_query()

@@ -96,7 +96,7 @@ class SparkHost:
     def _save(self) -> None:
         parcel = Parcel(
             self.job, self.follow, self.buckets, str(self.checkpoint.state), self.wanted,
-            str(self._scratch) if self.session.sparkContext.master.startswith("local") else None,
+            str(self._scratch) if _is_one_process(self.session) else None,
         )
         self._parcel = parcel.save(self._folder)
 
@@ -261,6 +261,12 @@ class SparkHost:
             number, sum(h.rows for h in headers), sum(s["told"] for s in stats), ended - started,
             self.clock, sum(s["state"] for s in stats), sum(s["written"] for s in stats), parts,
         ))
+
+
+def _is_one_process(session: SparkSession) -> bool:
+    """True when all workers are on this machine and share its files."""
+    master = session.sparkContext.master
+    return master == "local" or master.startswith("local[")
 
 
 def _reason(text: str) -> str:

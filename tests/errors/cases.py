@@ -1,0 +1,38 @@
+"""The wrong scripts of errors.txt, and a session that knows some streams, tables and views."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from millstream.errors import MillstreamError
+from millstream.session import Session
+
+HERE = Path(__file__).parent
+DATA = HERE / "data"
+PRELUDE = (DATA / "prelude.sql").read_text()
+CASES = [
+    tuple(case.strip("\n").split("\n----\n"))
+    for case in (HERE / "errors.txt").read_text().split("\n====\n")
+]
+
+
+def session() -> Session:
+    """A session in which the prelude has been carried out."""
+    fresh = Session(base=str(DATA), tell=lambda text: None)
+    fresh.catalog.entries.update(_known().catalog.entries)
+    fresh.queries.update(_known().queries)
+    return fresh
+
+
+def message(error: MillstreamError) -> str:
+    """The rendered message, with the folder of the data left out."""
+    lines = [line.rstrip() for line in error.render().splitlines()]
+    return "\n".join(lines).replace(str(DATA), "<folder>")
+
+
+@cache
+def _known() -> Session:
+    known = Session(base=str(DATA), tell=lambda text: None)
+    known.execute(PRELUDE)
+    return known

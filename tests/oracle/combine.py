@@ -1,0 +1,37 @@
+"""Several scripts as one, so that one run checks many."""
+
+from dataclasses import fields, is_dataclass, replace
+
+from .spec import Script
+
+NAMING = ("name", "stream", "table", "qualifier")
+
+
+def combine(scripts: list[Script]) -> Script:
+    """All streams, tables, derived streams and queries side by side, under names of their own."""
+    renamed = [_renamed(script, f"c{i}_") for i, script in enumerate(scripts)]
+    parts = {
+        f.name: tuple(item for script in renamed for item in getattr(script, f.name))
+        for f in fields(Script)
+    }
+    return Script(**parts)
+
+
+def _renamed(script: Script, prefix: str) -> Script:
+    names = {s.name for s in (*script.streams, *script.tables, *script.derived)}
+
+    def change(value: object) -> object:
+        if isinstance(value, tuple):
+            return tuple(change(v) for v in value)
+        if not is_dataclass(value):
+            return value
+        updates = {}
+        for f in fields(value):
+            inner = getattr(value, f.name)
+            if f.name in NAMING and isinstance(inner, str):
+                updates[f.name] = prefix + inner if inner in names else inner
+            else:
+                updates[f.name] = change(inner)
+        return replace(value, **updates)
+
+    return change(script)

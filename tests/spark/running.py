@@ -1,0 +1,28 @@
+"""Run a script on Spark in this process, with results in memory."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.session import Session
+from millstream.spark.host import SparkHost
+from millstream.testing.run import Kept
+
+
+def run_on_spark(
+    spark, script: str, base: str | Path, settings: dict[str, str] | None = None,
+    checkpoint: str | None = None,
+) -> dict[str, pa.Table]:
+    """The results of a bounded script, as `millstream.testing.run_script` gives them."""
+    session = Session(base=str(base), tell=lambda text: None)
+    for name, value in (settings or {}).items():
+        session.pin(name, value)
+    session.execute(script)
+    kept = Kept()
+    job = session.job(frozenset(session.queries))
+    host = SparkHost(spark, job, lambda commit: [kept], checkpoint)
+    try:
+        host.run()
+    finally:
+        host.close()
+    return kept.tables()
