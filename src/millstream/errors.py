@@ -97,7 +97,9 @@ class Notice:
         return replace(self, message=f"{name}: {self.message}")
 
 
-def closest(word: str, words: list[str] | tuple[str, ...], cutoff: float = 0.7) -> str | None:
+def closest(
+    word: str, words: list[str] | tuple[str, ...], cutoff: float | None = None
+) -> str | None:
     """The known word a misspelt one was probably meant to be.
 
     >>> closest("pric", ["item", "price"])
@@ -106,6 +108,8 @@ def closest(word: str, words: list[str] | tuple[str, ...], cutoff: float = 0.7) 
     from difflib import get_close_matches
 
     lowered = {w.lower(): w for w in words}
+    if cutoff is None:
+        cutoff = 0.6 if len(word) <= 4 else 0.7
     matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=cutoff)
     return lowered[matches[0]] if matches else None
 

@@ -19,7 +19,7 @@ def drain(source, rows, columns=None):
             assert slab.rows.num_rows == len(slab.seq)
             good += list(zip(slab.seq.tolist(), (tuple(r.values()) for r in slab.rows.to_pylist())))
             errors += [tuple(row.values()) for row in slab.errors.to_pylist()]
-            beats += [slab.heartbeat] if slab.heartbeat is not None else []
+            beats += [beat for _, beat in slab.beats]
         if ended or not slices:
             return good, errors, max(beats, default=None)
 

@@ -36,7 +36,7 @@ def result_type(function: str, argument: pa.DataType | None) -> pa.DataType | No
     numeric = is_numeric(argument) or pa.types.is_null(argument)
     if function == "sum":
         if pa.types.is_decimal(argument):
-            return pa.decimal128(38, argument.scale) if argument.precision <= 18 else None
+            return pa.decimal128(38, argument.scale)
         return argument if numeric or argument == INTERVAL else None
     if function in ("min", "max"):
         ordered = (INTEGER, DOUBLE, STRING, TIMESTAMP, DATE, INTERVAL, pa.bool_())

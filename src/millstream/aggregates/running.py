@@ -41,7 +41,8 @@ def _count(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) 
 
 
 def _whole_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
-    return running_integers(*_along(trace), weights, _valid(values), _integers(values), *totals)
+    lower, upper = _integers(values)
+    return (running_integers(*_along(trace), weights, _valid(values), lower, upper, *totals),)
 
 
 def _real_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
@@ -54,7 +55,7 @@ def _real_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Total
 def _squares(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
     sums = np.stack(totals[:4], axis=1)
     out = running_squares(
-        *_along(trace), weights, _valid(values), as_floats(values), sums, totals[4]
+        *_along(trace), weights, _valid(values), as_floats(values), sums, *totals[4:]
     )
     _put_back(totals[:4], sums)
     return (out,)
@@ -75,21 +76,22 @@ def _valid(values: pa.Array) -> np.ndarray:
     return np.zeros(0, np.bool_) if valid is None else valid
 
 
-def _integers(values: pa.Array) -> np.ndarray:
-    """Integers, intervals as microseconds, decimals as their digits."""
+def _integers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Integers, intervals as microseconds, decimals as their digits: lower and upper halves."""
     if not pa.types.is_decimal(values.type):
-        return as_words(values)
+        return as_words(values), np.zeros(0, np.int64)
     if len(values) == 0:
-        return np.zeros(0, np.int64)
-    raw = np.frombuffer(values.buffers()[1], np.int64)
-    return np.ascontiguousarray(raw[values.offset * 2 : (values.offset + len(values)) * 2 : 2])
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    halves = np.frombuffer(values.buffers()[1], np.int64).reshape(-1, 2)
+    halves = halves[values.offset : values.offset + len(values)]
+    return np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
 
 
 TOTALS = {
     "count": Total((np.int64,), _count),
-    "whole": Total((np.int64, np.int64), _whole_sum),
+    "whole": Total((np.int64, np.int64, np.int64), _whole_sum),
     "real": Total((np.float64, np.float64, np.int64, np.int64, np.int64), _real_sum),
-    "squares": Total((np.float64, np.float64, np.float64, np.float64, np.int64), _squares),
+    "squares": Total((*[np.float64] * 4, np.int64, np.int64), _squares),
 }
 
 Finish = Callable[[np.ndarray, tuple[np.ndarray, ...], pa.DataType, pa.DataType], pa.Array]
@@ -104,21 +106,27 @@ def _finish_count(
 def _finish_sum(
     counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
 ) -> pa.Array:
-    if len(sums) == 1:
-        return pa.array(sums[0], mask=_none(counts))
-    whole = _join_halves(*sums, kind)
     none = _none(counts)
-    return whole if none is None else pc.if_else(pa.array(none), pa.scalar(None, kind), whole)
+    if sums[0].ndim == 1:
+        return pa.array(sums[0], mask=none)
+    lower, upper = sums[0][:, 0], sums[0][:, 1]
+    if pa.types.is_decimal(kind):
+        whole = pa.Array.from_buffers(kind, len(lower), [None, pa.py_buffer(sums[0])])
+        return whole if none is None else pc.if_else(pa.array(none), pa.scalar(None, kind), whole)
+    overflows = upper != lower >> 63
+    if overflows.any():
+        none = overflows if none is None else none | overflows
+    return pa.array(lower, mask=none).cast(kind)
 
 
 def _finish_average(
     counts: np.ndarray, sums: tuple[np.ndarray, ...], argument: pa.DataType, kind: pa.DataType
 ) -> pa.Array:
     total = sums[0]
-    if len(sums) == 2:
-        total = sums[0] * 4294967296.0 + sums[1]
-        fits = np.abs(sums[0]) < 2**20
-        total = np.where(fits, ((sums[0] << 32) + sums[1]).astype(np.float64), total)
+    if total.ndim == 2:
+        lower, upper = total[:, 0], total[:, 1]
+        wide = upper * 2.0**64 + lower.view(np.uint64)
+        total = np.where(upper == lower >> 63, lower.astype(np.float64), wide)
         if pa.types.is_decimal(argument):
             total = total / 10.0**argument.scale
     with np.errstate(all="ignore"):
@@ -141,23 +149,6 @@ def _none(counts: np.ndarray) -> np.ndarray | None:
     """Where there is nothing to add up; None when there always is."""
     none = counts <= 0
     return none if none.any() else None
-
-
-def _join_halves(high: np.ndarray, low: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """high·2³² + low in the result's type; NULL where a bigint cannot hold it."""
-    fits = (high >= -(2**31)) & (high < 2**31)
-    small = (high << 32) + low
-    if not pa.types.is_decimal(kind):
-        return pa.array(small, mask=None if fits.all() else ~fits).cast(kind)
-    if fits.all():
-        digits = np.empty(2 * len(small), np.int64)
-        digits[0::2], digits[1::2] = small, small >> 63
-        return pa.Array.from_buffers(kind, len(small), [None, pa.py_buffer(digits)])
-    whole = pa.array(high).cast(pa.decimal128(38, 0))
-    joined = pc.add(pc.multiply(whole.cast(pa.decimal128(25, 0)), pa.scalar(2**32, pa.int64()).cast(
-        pa.decimal128(12, 0))), pa.array(low).cast(pa.decimal128(19, 0)))
-    digits = joined.cast(pa.decimal128(38, 0))
-    return pa.Array.from_buffers(kind, len(digits), digits.buffers())
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,8 @@ def _minus(types: Types) -> Signature | None:
 
 
 def _times(types: Types) -> Signature | None:
-    if len(types) == 2 and any(pa.types.is_decimal(t) for t in types) and DOUBLE not in types:
+    exact = all(is_numeric(t) or pa.types.is_null(t) for t in types) and DOUBLE not in types
+    if len(types) == 2 and exact and any(pa.types.is_decimal(t) for t in types):
         parts = [t if pa.types.is_decimal(t) else pa.decimal128(19, 0) for t in types]
         scale = sum(t.scale for t in parts)
         precision = sum(t.precision for t in parts) + 1

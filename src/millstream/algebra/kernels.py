@@ -281,7 +281,8 @@ def part_of(text: str, separator: str, number: int) -> str:
 
 def join_texts(separator: pa.Array, *parts: pa.Array) -> pa.Array:
     """The parts that are not NULL, with the separator between them."""
-    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
+    joined = pc.binary_join_element_wise(*parts, separator.fill_null(""), null_handling="skip")
+    return pc.if_else(pc.is_null(separator), pa.scalar(None, STRING), joined)
 
 
 def truncate_time(values: pa.Array, unit: str) -> pa.Array:

@@ -437,8 +437,10 @@ def coerce(value: Expression, kind: pa.DataType) -> Expression:
     if value.type == kind:
         return value
     if isinstance(value, Literal):
-        converted = cast(pa.array([value.value], value.type), kind)[0].as_py()
-        return Literal(converted, kind)
+        try:
+            return Literal(cast(pa.array([value.value], value.type), kind)[0].as_py(), kind)
+        except (OverflowError, ValueError):  # a time outside of the years 1 to 9999
+            return Literal(None, kind)
     return Cast(value, kind)
 
 

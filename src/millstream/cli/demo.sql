@@ -16,9 +16,9 @@ CREATE VIEW last_thousand AS
   SELECT COMPLETE count(*) AS bids, avg(price) AS average, median(price) AS middle
   FROM bids [Rows 1000];
 
--- Every bid over 4,000, as it comes.
+-- Every bid over 500, as it comes.
 CREATE VIEW large_bids AS
-  SELECT Istream(auction, bidder, price) FROM bids WHERE price > 4000;
+  SELECT Istream(auction, bidder, price) FROM bids WHERE price > 500;
 
 -- The latest auction of every category.
 CREATE VIEW newest AS

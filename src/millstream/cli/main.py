@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, closest
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
     help="Continuous queries over streams on Spark, in one language.",
 )
 
+COMMANDS = ("run", "explain", "demo")
 Script = Annotated[Path, typer.Argument(help="A script of statements.", metavar="SCRIPT.sql")]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting, as key=value.", metavar="KEY=VALUE")
@@ -27,10 +29,14 @@ def run(
     script: Script,
     out: Annotated[Path | None, typer.Option(help="Write every result to this folder.")] = None,
     format: Annotated[str, typer.Option(help="csv, jsonl or parquet.")] = "csv",
-    changes: Annotated[bool, typer.Option(help="Also write the changes of stored results.")] = False,
+    changes: Annotated[bool, typer.Option(help="Also write changes of stored results.")] = False,
     follow: Annotated[bool, typer.Option(help="Go on reading files as they grow.")] = False,
-    checkpoint: Annotated[Path | None, typer.Option(help="Keep state here, and go on from it.")] = None,
-    master: Annotated[str | None, typer.Option(help="Spark's master URL; local[*] by default.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep state here, and go on from it.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option(help="Spark's master URL; local[*] by default.")
+    ] = None,
     set: SetOption = None,
     host: Annotated[str, typer.Option(help="spark, or local for small data.")] = "spark",
 ) -> None:
@@ -49,8 +55,9 @@ def explain(
     set: SetOption = None,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""
-    from millstream.cli.running import load
+    from millstream.cli.running import check_stage, load
 
+    check_stage(stage)
     session = load(script, tuple(set or ()), tell=lambda text: None)
     plans = [session.explain(query, stage) for query in session.queries.values()]
     typer.echo("\n\n".join(plans) or "the script registers no query")
@@ -80,13 +87,35 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("MILLSTREAM_DEBUG"):
             raise
-        show = getattr(error, "format_message", None)
-        if show is not None:
-            _fail(show(), 2)
+        if hasattr(error, "format_message"):
+            _fail(_usage(error), 2)
         _fail(
             f"a fault in Millstream: {type(error).__name__}: {str(error)[:500]}\n"
             "hint: Set MILLSTREAM_DEBUG=1 to see where, and report it with the script.", 70,
         )
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the command itself, in the house's words."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "millstream"
+    said, hint = error.format_message().strip(), f"Write {command} --help to see how it is called."
+    option = getattr(error, "option_name", None)
+    if wrong := re.match(r"No such command '([^']*)'", said):
+        near = closest(wrong[1], COMMANDS)
+        said = f'command "{wrong[1]}" does not exist'
+        hint = f"Did you mean {near}?" if near else f"Write one of {', '.join(COMMANDS)}."
+    elif option and said.startswith("No such option"):
+        near = closest(option, [o for p in context.command.params for o in p.opts])
+        said = f"option {option} does not exist"
+        hint = f"Did you mean {near}?" if near else hint
+    elif option:
+        said = f"option {option} needs a value"
+    elif wrong := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", said):
+        said = f'argument "{wrong[1]}" has no meaning here'
+    elif wrong := re.match(r"Invalid value for '([^']*)': (.*)", said, re.DOTALL):
+        said = f"option {wrong[1]}: {wrong[2][:1].lower()}{wrong[2][1:]}"
+    return MillstreamError(said[:1].lower() + said[1:].rstrip("."), hint=hint).render()
 
 
 def _fail(text: str, code: int) -> None:

@@ -19,7 +19,7 @@ from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
-from millstream.session import Session
+from millstream.session import STAGES, Session
 
 FORMATS = ("csv", "jsonl", "parquet")
 HOSTS = ("spark", "local")
@@ -45,9 +45,15 @@ def run_script(options: Options) -> None:
     """Load the script, run its job, and leave the results where they were asked for."""
     _one_of("format", options.format, FORMATS)
     _one_of("host", options.host, HOSTS)
+    for option, folder in (("out", options.out), ("checkpoint", options.checkpoint)):
+        _check_folder(option, folder)
     session = load(options.script, options.settings, tell=print)
     if not session.streams:
+        say("the script declares no stream: there is nothing to run")
         return
+    for stream in session.streams.values():
+        if stream.source is None:
+            say(f'stream "{stream.name}" has no SOURCE and stays empty')
     for query in session.queries.values():
         for notice in query.notices:
             say(notice.render())
@@ -66,18 +72,22 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
     try:
         if path.stat().st_size > LARGEST_SCRIPT:
             raise MillstreamError(
-                f'script "{path}" has {path.stat().st_size:,} bytes, and {LARGEST_SCRIPT:,} are the most',
+                f'script "{path}" has {path.stat().st_size:,} bytes; the limit is {LARGEST_SCRIPT:,}',
                 hint="Cut it into several scripts.",
             )
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise MillstreamError(f'script "{path}" does not exist') from None
+        raise MillstreamError(f'script "{path}" does not exist', hint=_nearby(path)) from None
     except IsADirectoryError:
-        raise MillstreamError(f'"{path}" is a folder, not a script') from None
-    except PermissionError:
-        raise MillstreamError(f'script "{path}" cannot be read: permission denied') from None
-    except UnicodeDecodeError:
-        raise MillstreamError(f'script "{path}" is not text in UTF-8') from None
+        raise MillstreamError(f'"{path}" is a folder, not a script',
+                              hint="Name a file in it.") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise MillstreamError(f'script "{path}" is not text in UTF-8: see line {line}',
+                              hint="Save it as UTF-8.") from None
+    except (OSError, ValueError) as error:
+        reason = str(getattr(error, "strerror", None) or error).lower()
+        raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
     session = Session(base=str(path.absolute().parent), tell=tell)
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -87,6 +97,11 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
         session.pin(name.strip(), value.strip())
     session.execute(text)
     return session
+
+
+def check_stage(stage: str) -> None:
+    """Refuse a stage that does not exist, whether or not there are queries to explain."""
+    _one_of("stage", stage.lower(), STAGES)
 
 
 def _run_locally(session: Session, job: Job, options: Options, stop: threading.Event) -> None:
@@ -163,10 +178,33 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
+def _nearby(path: Path) -> str | None:
+    """The script that was probably meant."""
+    if not path.parent.is_dir():
+        return f"The folder {path.parent} does not exist either."
+    near = closest(path.name, sorted(p.name for p in path.parent.iterdir()))
+    return f"Did you mean {path.with_name(near)}?" if near else None
+
+
+def _check_folder(option: str, folder: Path | None) -> None:
+    """Make the folder of an option, so that what is wrong with it is told before the run."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise MillstreamError(f'--{option} needs a folder, and "{folder}" is a file',
+                              hint="Name another folder.") from None
+    except (OSError, ValueError) as error:
+        reason = str(getattr(error, "strerror", None) or error).lower()
+        raise MillstreamError(f'--{option} cannot use the folder "{folder}": {reason}',
+                              hint="Name another folder.") from None
+
+
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         near = closest(value, allowed)
         raise MillstreamError(
             f'--{what} cannot be "{value}"',
-            hint=f'Did you mean "{near}"?' if near else f"It is one of {', '.join(allowed)}.",
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(allowed)}.",
         )

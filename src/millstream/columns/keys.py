@@ -64,8 +64,8 @@ def as_words(array: pa.Array) -> np.ndarray:
 
 
 def as_floats(array: pa.Array) -> np.ndarray:
-    """A float column as float64, without copying where that is possible."""
-    return _buffer(array.cast(pa.float64()), np.float64)
+    """A column of numbers as float64, without copying where that is possible."""
+    return _buffer(array.cast(pa.float64(), safe=False), np.float64)
 
 
 def validity(array: pa.Array) -> np.ndarray | None:

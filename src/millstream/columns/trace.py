@@ -119,21 +119,28 @@ def running_counts(event, group, row, rows, weights, valid, totals):  # type: ig
 
 
 @njit(cache=True)
-def running_integers(event, group, row, rows, weights, valid, values, high, low):  # type: ignore[no-untyped-def]
-    """The exact sum of integers, as high·2³² + low; it cannot overflow."""
-    out_high = np.zeros(rows, np.int64)
-    out_low = np.zeros(rows, np.int64)
+def running_integers(event, group, row, rows, weights, valid, values, upper, top, high, low):  # type: ignore[no-untyped-def]
+    """The exact sum of integers of up to 128 bits, as top·2⁶⁴ + high·2³² + low.
+
+    `upper` holds the upper halves of 128-bit values; when it is empty, values have 64 bits.
+    """
+    out = np.zeros((rows, 2), np.int64)
     everything = len(valid) == 0
+    wide = len(upper) > 0
     for k in range(len(event)):
         e = event[k]
         g = group[k]
         if everything or valid[e]:
-            s = low[g] + weights[e] * (values[e] & 0xFFFFFFFF)
-            high[g] += weights[e] * (values[e] >> 32) + (s >> 32)
+            w = weights[e]
+            x = values[e]
+            s = low[g] + w * (x & 0xFFFFFFFF)
             low[g] = s & 0xFFFFFFFF
-        out_high[row[k]] = high[g]
-        out_low[row[k]] = low[g]
-    return out_high, out_low
+            s = high[g] + w * ((x >> 32) & 0xFFFFFFFF) + (s >> 32)
+            high[g] = s & 0xFFFFFFFF
+            top[g] += w * (upper[e] if wide else x >> 63) + (s >> 32)
+        out[row[k], 0] = (high[g] << 32) | low[g]
+        out[row[k], 1] = top[g]
+    return out
 
 
 @njit(cache=True, inline="always")
@@ -186,11 +193,12 @@ def running_floats(event, group, row, rows, weights, valid, values, sums, odd): 
 
 
 @njit(cache=True)
-def running_squares(event, group, row, rows, weights, valid, values, sums, counts):  # type: ignore[no-untyped-def]
+def running_squares(event, group, row, rows, weights, valid, values, sums, counts, odd):  # type: ignore[no-untyped-def]
     """The sum of squared differences from the mean.
 
     `sums` holds Σx and Σx² as pairs of doubles per group (four columns); Σx² − (Σx)²/n is taken with
-    all their digits, so that it does not cancel away.
+    all their digits, so that it does not cancel away. Values that are not finite are counted beside
+    them (`odd`); while there are any, the result is NaN.
     """
     out = np.zeros(rows, np.float64)
     everything = len(valid) == 0
@@ -200,14 +208,20 @@ def running_squares(event, group, row, rows, weights, valid, values, sums, count
         if everything or valid[e]:
             x = values[e]
             w = weights[e]
-            p, err = _product(x, x)
-            sign = 1.0 if w > 0 else -1.0
-            for _ in range(abs(w)):
-                sums[g, 0], sums[g, 1] = _add(sums[g, 0], sums[g, 1], sign * x)
-                sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * p)
-                sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * err)
-            counts[g] += w
-        out[row[k]] = _around_mean(sums[g, 0], sums[g, 1], sums[g, 2], sums[g, 3], counts[g])
+            if np.isfinite(x):
+                p, err = _product(x, x)
+                sign = 1.0 if w > 0 else -1.0
+                for _ in range(abs(w)):
+                    sums[g, 0], sums[g, 1] = _add(sums[g, 0], sums[g, 1], sign * x)
+                    sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * p)
+                    sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * err)
+                counts[g] += w
+            else:
+                odd[g] += w
+        if odd[g] > 0:
+            out[row[k]] = np.nan
+        else:
+            out[row[k]] = _around_mean(sums[g, 0], sums[g, 1], sums[g, 2], sums[g, 3], counts[g])
     return out
 
 

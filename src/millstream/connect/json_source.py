@@ -52,8 +52,8 @@ class JsonSource(TextSource):
         slab = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
         places = pa.array(kept[slab.errors["seq"].to_numpy()] + seq)
         errors = pa.record_batch([places, *slab.errors.columns[1:]], schema=ERRORS)
-        beat = max(beats.values(), default=None)
-        return replace(slab, seq=kept[slab.seq] + seq, errors=errors, heartbeat=beat)
+        told = tuple((i + seq, beat) for i, beat in sorted(beats.items()))
+        return replace(slab, seq=kept[slab.seq] + seq, errors=errors, beats=told)
 
     def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
         if not _all_braced(records, low, high) or _any_deep(records, low, high):

@@ -42,13 +42,15 @@ class Slice:
 class Slab:
     """What reading a slice gives: good rows in arrival order, and bad rows with their reasons.
 
+    `beats` are the source's own heartbeats, each after the arrival number it came at.
+
     Law: whether a row is good depends on all declared columns, never on which were asked for.
     """
 
     rows: pa.RecordBatch
     seq: np.ndarray
     errors: pa.RecordBatch
-    heartbeat: int | None = None
+    beats: tuple[tuple[int, int], ...] = ()
 
 
 class Source(Protocol):

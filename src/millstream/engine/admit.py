@@ -42,13 +42,14 @@ class Admitted:
 
 def admit(
     stream: Stream, rows: pa.RecordBatch, seq: np.ndarray, errors: pa.RecordBatch, gate: Gate,
-    whole: Callable[[], pa.RecordBatch], promise: int | None = None,
+    whole: Callable[[], pa.RecordBatch], beats: tuple[tuple[int, int], ...] = (),
 ) -> Admitted:
     """Stamp the rows of a slice and sort out those that come too late or run too far ahead.
 
     Law: a row is late exactly when its ts < m − slack, m being the largest timestamp that arrived
-    before it, whatever the cut into slices; a row without a timestamp is bad. `whole` gives the
-    same rows with all their columns, to show those that are refused.
+    before it, or at or before a heartbeat that its source sent before it, whatever the cut into
+    slices; a row without a timestamp is bad. `whole` gives the same rows with all their columns, to
+    show those that are refused.
     """
     ts, missing = _stamps(stream, rows, seq, gate)
     if missing.any():
@@ -56,7 +57,8 @@ def admit(
         errors = _with_errors(errors, whole(), seq, missing, reason)
     start = DAWN if gate.largest is None else gate.largest
     ahead = -1 if stream.ahead is None else stream.ahead
-    late, wild = _sort_out(ts, missing, start, stream.slack, ahead, gate.beat)
+    told = np.array(beats, np.int64).reshape(-1, 2)
+    late, wild = _sort_out(ts, seq, missing, start, stream.slack, ahead, gate.beat, told)
     if wild.any():
         reason = f'column "{stream.order_by}" runs further ahead of the others than allowed'
         errors = _with_errors(errors, whole(), seq, wild, reason)
@@ -67,7 +69,7 @@ def admit(
         stream.name,
         first=int(kept.min()) if len(kept) else None,
         largest=int(kept.max()) if len(kept) else None,
-        promise=promise,
+        promise=max((beat for _, beat in beats), default=None),
         rows=len(seq),
         late=int(late.sum()),
         bad=errors.num_rows,
@@ -95,12 +97,17 @@ def _stamps(
 
 @njit(cache=True)
 def _sort_out(
-    ts: np.ndarray, missing: np.ndarray, largest: int, slack: int, ahead: int, beat: int
+    ts: np.ndarray, seq: np.ndarray, missing: np.ndarray, largest: int, slack: int, ahead: int,
+    beat: int, beats: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which rows are late, and which run too far ahead, in the order of arrival."""
     late = np.zeros(len(ts), np.bool_)
     wild = np.zeros(len(ts), np.bool_)
+    told = 0
     for i in range(len(ts)):
+        while told < len(beats) and beats[told, 0] < seq[i]:
+            beat = max(beat, beats[told, 1])
+            told += 1
         if missing[i]:
             continue
         if ahead >= 0 and largest > DAWN and ts[i] > largest + ahead:

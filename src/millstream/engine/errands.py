@@ -112,7 +112,8 @@ def run_errand(
     largest = known.largest if known else None
     if errand.prior is not None:
         largest = errand.prior if largest is None else max(largest, errand.prior)
-    gate = Gate(largest, clock.beats.get(stream.name, DAWN), errand.now)
+    promise = known.promise if known and known.promise is not None else DAWN
+    gate = Gate(largest, max(clock.beats.get(stream.name, DAWN), promise), errand.now)
     hauls = []
     for slice_ in errand.slices:
         assert source is not None
@@ -122,6 +123,7 @@ def run_errand(
         told = haul.headers[0].largest
         if told is not None:
             gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
+        gate = replace(gate, beat=max(gate.beat, haul.headers[0].promise or DAWN))
         hauls.append(haul)
     endings = [
         Header(name, ended=errand.ended, now=errand.now) for name in (stream.name, *_sides(stream, graph))
@@ -134,7 +136,7 @@ def pack(
 ) -> Haul:
     """Admit the rows of a slab and run the operators without state that come before an exchange."""
     admitted = admit(stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows,
-                     slab.heartbeat)
+                     slab.beats)
     late = no_rows(late_schema(stream.schema, stream.domain))
     if len(admitted.late):
         whole = take_rows(reread().rows, admitted.late)

@@ -56,8 +56,11 @@ class Shelf:
             for operator, parts in footer["operators"].items()
         }
 
-    def write(self, batch: int, states: Mapping[str, State]) -> int:
-        """Put the states after a batch on the shelf; gives the number of bytes written."""
+    def write(self, batch: int, states: Mapping[str, State], before: int = -1) -> int:
+        """Put the states after a batch on the shelf; gives the number of bytes written.
+
+        `before` is the batch whose states these come from.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         final = self.path(batch)
         pieces = [MAGIC]
@@ -77,7 +80,7 @@ class Shelf:
             if state
         }
         used = sorted({final.name, *_files(operators)})
-        history = [used, *self._history(batch - 1)][:KEPT_BATCHES]
+        history = [used, *self._history(before)][:KEPT_BATCHES]
         footer = json.dumps({"batch": batch, "operators": operators, "files": history}).encode()
         pieces += [footer, TAIL.pack(len(footer), zlib.crc32(footer))]
         write_whole(final, pieces)

@@ -42,7 +42,8 @@ class ErrandReader(DataSourceStreamReader):
         self.folder = folder
 
     def initialOffset(self) -> dict:
-        return _offset({}, [], 0)
+        sources = current_parcel(self.folder).sources
+        return _offset({n: {"at": s.start(), "ended": False} for n, s in sources.items()}, [], 0)
 
     def latestOffset(self, start: dict, limit: Any = None) -> dict:
         plan = json.loads(start["plan"])
@@ -56,7 +57,8 @@ class ErrandReader(DataSourceStreamReader):
         beats = ticks(streams, positions, now)
         if beats and (errands or now - plan["now"] >= TICK):
             errands += beats
-        return _offset(positions, errands, now) if errands else start
+        known = positions.keys() == plan["positions"].keys()
+        return start if known and not errands else _offset(positions, errands, now)
 
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
         if start == end:

@@ -195,6 +195,7 @@ class SparkHost:
     def _run(self, frame: DataFrame, number: int) -> None:
         started = time.perf_counter()
         job, path, clock = self.job, self._parcel, self.clock.to_json()
+        before = self.commit.batch if self.commit else -1
         if self.foreign:
             from millstream.spark.foreign import together
 
@@ -202,7 +203,7 @@ class SparkHost:
         flow = frame.mapInArrow(packer(path, clock, number), WIRE)
         for level in range(1, job.graph.depth + 1):
             flow = flow.repartitionById(self.buckets, "bucket")
-            flow = flow.mapInArrow(level_runner(path, clock, level, number), WIRE)
+            flow = flow.mapInArrow(level_runner(path, clock, level, number, before), WIRE)
         table = flow.where(f"level = {DRIVER}").toArrow()
         gathered = time.perf_counter()
         self._finish_batch(job, table.to_pylist(), number, started, gathered)
@@ -211,6 +212,8 @@ class SparkHost:
         self, job: Job, rows: list[dict[str, Any]], number: int, started: float, gathered: float
     ) -> None:
         headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
+        if not headers:
+            return
         after = job.advance(self.clock, headers)
         self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}

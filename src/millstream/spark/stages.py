@@ -66,9 +66,12 @@ def packer(path: str, clock: dict[str, Any], number: int) -> Callable[[Batches],
 
 
 def level_runner(
-    path: str, clock: dict[str, Any], number: int, batch_number: int
+    path: str, clock: dict[str, Any], number: int, batch_number: int, before_number: int
 ) -> Callable[[Batches], Batches]:
-    """The changes of one bucket in, the level's changes and results out; state is kept on a shelf."""
+    """The changes of one bucket in, the level's changes and results out; state is kept on a shelf.
+
+    `before_number` is the last batch that left state; batches that bring nothing leave none.
+    """
 
     def stage(batches: Batches) -> Batches:
         parcel, before = load_parcel(path), Clock.from_json(clock)
@@ -80,20 +83,21 @@ def level_runner(
                 yield batch.take(pa.array(others))
             mine += batch.take(pa.array(here, pa.int64())).to_pylist()
         if mine:
-            yield _wire(_run_level(parcel, before, number, batch_number, mine))
+            yield _wire(_run_level(parcel, before, number, batch_number, before_number, mine))
 
     return stage
 
 
 def _run_level(
-    parcel: Parcel, before: Clock, number: int, batch_number: int, rows: list[dict[str, Any]]
+    parcel: Parcel, before: Clock, number: int, batch_number: int, before_number: int,
+    rows: list[dict[str, Any]],
 ) -> list[Row]:
     started = time.perf_counter()
     job, graph, place = parcel.job, parcel.job.graph, rows[0]["bucket"]
     headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
     spans = job.spans(before, job.advance(before, headers))
     shelf = Shelf.at(parcel.state, number, place)
-    bucket = Bucket(graph, number, place, spans, shelf.read(batch_number - 1))
+    bucket = Bucket(graph, number, place, spans, shelf.read(before_number))
     mail = {exchange: _mail(exchange, rows) for exchange in bucket.exchanges}
     loaded = time.perf_counter()
     out: list[Row] = []
@@ -111,7 +115,7 @@ def _run_level(
             if graph.level[root] == number:
                 level.output(root)
     computed = time.perf_counter()
-    written = shelf.write(batch_number, bucket.states)
+    written = shelf.write(batch_number, bucket.states, before_number)
     stats = {
         "level": number, "bucket": place, "told": told, "written": written,
         "state": _rows_in(bucket), "load": loaded - started, "run": computed - loaded,

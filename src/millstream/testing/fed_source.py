@@ -74,7 +74,9 @@ class FedSource:
         )
         asked = pa.schema([self.schema.field(name) for name in columns])
         batch = pa.RecordBatch.from_arrays([values[name] for name in columns], schema=asked)
-        return Slab(batch, good + begin + 1, errors, slice.at["promise"])
+        promise = slice.at["promise"]
+        beats = () if promise is None else ((begin + len(rows), promise),)
+        return Slab(batch, good + begin + 1, errors, beats)
 
     def largest(self, slice: Slice, column: str) -> int | None:
         return largest_of(self.read(slice, [column]).rows.column(0))

@@ -1,0 +1,172 @@
+"""The command line: exit codes, messages on the error output, and never a traceback."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from errors.cases import CASES, DATA, PRELUDE
+
+from millstream.cli.main import main
+
+STREAM = "CREATE STREAM s (item bigint, name string) SOURCE 'items.csv';\n"
+SAMPLE = random.Random(7).sample(CASES, 60)
+
+
+class Shell:
+    """Runs `millstream` in this process and remembers what it printed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capfd = monkeypatch, capfd
+        self.out = self.err = ""
+
+    def __call__(self, *arguments: str | Path) -> int:
+        self.monkeypatch.setattr(sys, "argv", ["millstream", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as leave:
+            code = int(leave.code or 0)
+        self.out, self.err = self.capfd.readouterr()
+        assert "Traceback" not in self.out + self.err
+        assert "a fault in Millstream" not in self.err
+        return code
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(monkeypatch, capfd)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    (tmp_path / "items.csv").write_text("item,name\n1,lamp\n")
+    path = tmp_path / "script.sql"
+    path.write_text(STREAM + "SELECT Istream(*) FROM s [Now];")
+    return path
+
+
+@pytest.mark.parametrize(("text", "expected"), SAMPLE, ids=[text for text, _ in SAMPLE])
+def test_wrong_script(shell: Shell, tmp_path: Path, text: str, expected: str) -> None:
+    for file in DATA.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    path = tmp_path / "script.sql"
+    path.write_text(PRELUDE + text)
+    shifted = PRELUDE.count("\n")
+    wanted = re.sub(r"^ *(\d+) \|", lambda m: f"{int(m[1]) + shifted:>4} |", expected, flags=re.M)
+    wanted = wanted.replace("<folder>", str(tmp_path))
+    for command in (("run", path, "--host", "local"), ("explain", path)):
+        assert shell(*command) == 1
+        assert "\n".join(line.rstrip() for line in shell.err.strip("\n").splitlines()) == wanted
+
+
+@pytest.mark.parametrize(("name", "content", "message"), [
+    ("missing.sql", None, 'script "{path}" does not exist'),
+    ("latin.sql", b"SELECT 1;\n-- caf\xe9", 'script "{path}" is not text in UTF-8: see line 2'),
+    ("zero.sql", b"SELECT \0", "the script holds a zero byte and is not text"),
+    ("long.sql", b" " * 10_000_000,
+     'script "{path}" has 10,000,000 bytes; the limit is 4,000,000'),
+    ("wide.sql", b" " * 2_000_000,
+     "the script is 2,000,000 characters long; the limit is 1,000,000"),
+    ("deep.sql", b"SELECT " + b"(" * 1000 + b"1" + b")" * 1000,
+     "the script is nested more than 200 deep here"),
+    ("chain.sql", b"SELECT " + b"1+" * 9000 + b"1 FROM s",
+     "the query is more than 500 operators deep"),
+])
+def test_unreadable_script(
+    shell: Shell, tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    for command in ("run", "explain"):
+        assert shell(command, path) == 1
+        assert shell.err.splitlines()[0] == message.format(path=path)
+
+
+def test_a_folder_is_no_script(shell: Shell, tmp_path: Path) -> None:
+    assert shell("run", tmp_path) == 1
+    assert shell.err == f'"{tmp_path}" is a folder, not a script\nhint: Name a file in it.\n'
+    assert shell("run", tmp_path / "no" / "x.sql") == 1
+    assert "does not exist either" in shell.err
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "-- nothing\n/* at all */", ";;", "SET rules = off;"])
+def test_nothing_to_run(shell: Shell, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "script.sql"
+    path.write_text(text)
+    assert shell("run", path, "--host", "local") == 0
+    assert "the script declares no stream: there is nothing to run" in shell.err
+    assert shell("explain", path) == 0
+    assert shell.out == "the script registers no query\n"
+
+
+def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
+    script.write_text(STREAM)
+    assert (shell("run", script, "--host", "local"), shell.out) == (0, "")
+    script.write_text("CREATE STREAM s (a bigint);\nSELECT Istream(*) FROM s [Now];")
+    assert shell("run", script, "--host", "local") == 0
+    assert 'stream "s" has no SOURCE and stays empty' in shell.err
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--host", "locl"), '--host cannot be "locl"\nhint: Did you mean "local"?'),
+    (("--format", "xml"), '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet.'),
+    (("--set", "batch_rows"), '--set takes key=value, and this is "batch_rows"\n'
+     "hint: Write for example --set batch_rows=1000."),
+    (("--set", "batch_row=1"), 'setting "batch_row" does not exist\nhint: Did you mean "batch_rows"?'),
+    (("--set", "batch_rows=-1"), 'setting "batch_rows" cannot be "-1"\n'
+     "hint: Write a whole number from 1 to 100,000,000."),
+    (("--set", "rules=maybe"), 'setting "rules" cannot be "maybe"\nhint: Write on or off.'),
+    (("--host", "local", "--checkpoint", "state"),
+     "the local host keeps no checkpoint\nhint: Use --host spark."),
+    (("--host", "local", "--out", "items.csv"),
+     '--out needs a folder, and "items.csv" is a file\nhint: Name another folder.'),
+    (("--host", "local", "--out", "items.csv/x"),
+     '--out cannot use the folder "items.csv/x": not a directory\nhint: Name another folder.'),
+])
+def test_wrong_values(
+    shell: Shell, script: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(script.parent)
+    assert shell("run", script, *arguments) == 1
+    assert shell.err.strip() == message
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
+    (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
+    (("run",), "missing argument 'SCRIPT.sql'"),
+    (("run", "a.sql", "--hots", "local"), "option --hots does not exist\nhint: Did you mean --host?"),
+    (("run", "a.sql", "--host"), "option --host needs a value"),
+    (("run", "a.sql", "b.sql"), 'argument "b.sql" has no meaning here'),
+    (("demo", "--seconds", "long"), "option --seconds: "),
+])
+def test_wrong_command(shell: Shell, arguments: tuple[str, ...], message: str) -> None:
+    assert shell(*arguments) == 2
+    assert shell.err.startswith(message)
+    assert "\nhint: " in shell.err and "nvalid" not in shell.err.splitlines()[0]
+
+
+def test_explain(shell: Shell, script: Path) -> None:
+    assert shell("explain", script, "--stage", "phsical") == 1
+    assert shell.err == '--stage cannot be "phsical"\nhint: Did you mean "physical"?\n'
+    for stage in ("bound", "Optimized", "physical"):
+        assert (shell("explain", script, "--stage", stage), shell.err) == (0, "")
+        assert shell.out.startswith(f"-- q1: stream, {stage.lower()} plan")
+
+
+def test_a_process_of_its_own(script: Path) -> None:
+    script.write_text(STREAM + "SELECT nam FROM s [Now];")
+    command = [Path(sys.executable).with_name("millstream"), "run", script, "--host", "local"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        'column "nam" does not exist in "s"\n   2 | SELECT nam FROM s [Now];\n'
+        '     |        ^^^\nhint: Did you mean "name"?\n'
+    )
