@@ -122,8 +122,8 @@ def _between(
     sizes: np.ndarray, fraction: float,
 ) -> pa.Array:
     """The value at the fraction, drawn in a straight line between its two neighbours."""
-    low = _value(every, example, below, above, sizes, fraction).cast(pa.float64())
-    high = _value(every, example, above, above, sizes, fraction).cast(pa.float64())
+    low = _value(every, example, below, above, sizes, fraction).cast(pa.float64(), safe=False)
+    high = _value(every, example, above, above, sizes, fraction).cast(pa.float64(), safe=False)
     place = fraction * (sizes - 1)
     share = pa.array(place - np.floor(place))
     exact = pc.add(pc.multiply(low, pc.subtract(1.0, share)), pc.multiply(high, share))

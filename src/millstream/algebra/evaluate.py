@@ -143,6 +143,8 @@ def _cast_decimal(values: pa.Array, kind: pa.DataType) -> pa.Array:
         values = values.cast(INTEGER)
     if pa.types.is_floating(values.type):
         return kernels.round_half_up(values, kind.scale).cast(kind)
+    if values.type == INTEGER:
+        return kernels.exact_decimals(values, kind)
     if pa.types.is_decimal(values.type) and values.type.scale > kind.scale:
         wide = pa.decimal128(38, values.type.scale)
         values = pc.round(values.cast(wide), ndigits=kind.scale, round_mode="half_towards_infinity")

@@ -40,7 +40,9 @@ class Function:
     compute: Callable[..., Any]
 
 
-def fixed(arguments: Types, result: pa.DataType, optional: int = 0) -> Callable[[Types], Signature | None]:
+def fixed(
+    arguments: Types, result: pa.DataType, optional: int = 0
+) -> Callable[[Types], Signature | None]:
     """A signature that takes exactly these types, the last `optional` of which may be missing."""
 
     def sign(types: Types) -> Signature | None:
@@ -150,6 +152,14 @@ def _alike(types: Types) -> Signature | None:
     return (common,) * len(types), common
 
 
+def _two_alike(types: Types) -> Signature | None:
+    return _alike(types) if len(types) == 2 else None
+
+
+def _anything(types: Types) -> Signature | None:
+    return (tuple(types), BOOLEAN) if len(types) == 1 else None
+
+
 def _number(types: Types) -> Signature | None:
     """One number, and the same type back."""
     if len(types) != 1 or not (is_numeric(types[0]) or pa.types.is_null(types[0])):
@@ -172,6 +182,12 @@ def _round(types: Types) -> Signature | None:
 def _to_integer(types: Types) -> Signature | None:
     signature = _number(types)
     return signature and (signature[0], INTEGER)
+
+
+def _days(arguments: Types, result: pa.DataType) -> Callable[[Types], Signature | None]:
+    """A signature of whole days, which takes timestamps too."""
+    sign = fixed(arguments, result)
+    return lambda types: sign([DATE if kind == TIMESTAMP else kind for kind in types])
 
 
 def _fixed2(arguments: pa.DataType, result: pa.DataType) -> Callable[[Types], Signature | None]:
@@ -215,7 +231,7 @@ _LIST = (
     Function("and", "a AND b", _BINARY, pc.and_kleene),
     Function("or", "a OR b", _BINARY, pc.or_kleene),
     Function("not", "NOT a", fixed((BOOLEAN,), BOOLEAN), pc.invert),
-    Function("is_null", "a IS NULL", lambda t: (tuple(t), BOOLEAN) if len(t) == 1 else None, pc.is_null),
+    Function("is_null", "a IS NULL", _anything, pc.is_null),
     Function("distinct_from", "a IS DISTINCT FROM b", _comparison, kernels.distinct_from),
     Function("=", "a = b", _comparison, pc.equal),
     Function("<>", "a <> b", _comparison, pc.not_equal),
@@ -231,9 +247,10 @@ _LIST = (
     Function("%", "a % b", _modulo, kernels.modulo),
     Function("neg", "-a", _number_or_interval, pc.negate_checked),
     Function("like", "a LIKE pattern", _TEST, by_value(pc.match_like)),
-    Function("regexp_like", "regexp_like(text, pattern)", _TEST, by_value(pc.match_substring_regex)),
+    Function("regexp_like", "regexp_like(text, pattern)", _TEST,
+             by_value(pc.match_substring_regex)),
     Function("coalesce", "coalesce(a, b, …)", _alike, _first_known),
-    Function("nullif", "nullif(a, b)", lambda t: _alike(t) if len(t) == 2 else None, kernels.nullif),
+    Function("nullif", "nullif(a, b)", _two_alike, kernels.nullif),
     Function("greatest", "greatest(a, b, …)", _alike, kernels.largest),
     Function("least", "least(a, b, …)", _alike, kernels.smallest),
     Function("upper", "upper(text)", _TEXT, pc.utf8_upper),
@@ -303,12 +320,15 @@ _LIST = (
     Function("date_trunc", "date_trunc('unit', time)", fixed((STRING, TIMESTAMP), TIMESTAMP),
              lambda unit, time: by_value(kernels.truncate_time)(time, unit)),
     Function("last_day", "last_day(time)", fixed((TIMESTAMP,), DATE), kernels.last_day),
-    Function("date_add", "date_add(date, days)", fixed((DATE, INTEGER), DATE), kernels.add_days),
-    Function("datediff", "datediff(later, earlier)", _fixed2(DATE, INTEGER), kernels.days_between),
-    Function("to_date", "to_date(time)", fixed((TIMESTAMP,), DATE), lambda t: t.cast(DATE, safe=False)),
-    Function("to_timestamp", "to_timestamp(seconds)", fixed((DOUBLE,), TIMESTAMP), kernels.from_epoch),
+    Function("date_add", "date_add(time, days)", _days((DATE, INTEGER), DATE), kernels.add_days),
+    Function("datediff", "datediff(later, earlier)", _days((DATE, DATE), INTEGER),
+             kernels.days_between),
+    Function("to_date", "to_date(time)", fixed((TIMESTAMP,), DATE),
+             lambda t: t.cast(DATE, safe=False)),
+    Function("to_timestamp", "to_timestamp(seconds)", fixed((DOUBLE,), TIMESTAMP),
+             kernels.from_epoch),
     Function("epoch", "epoch(time)", fixed((TIMESTAMP,), DOUBLE), kernels.epoch),
-    Function("unix_micros", "unix_micros(time)", fixed((TIMESTAMP,), INTEGER), lambda t: t.cast(INTEGER)),
+    Function("unix_micros", "unix_micros(time)", _DATE_PART, lambda t: t.cast(INTEGER)),
 )
 
 FUNCTIONS = {function.name: function for function in _LIST}

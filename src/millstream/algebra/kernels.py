@@ -281,8 +281,10 @@ def part_of(text: str, separator: str, number: int) -> str:
 
 def join_texts(separator: pa.Array, *parts: pa.Array) -> pa.Array:
     """The parts that are not NULL, with the separator between them."""
-    joined = pc.binary_join_element_wise(*parts, separator.fill_null(""), null_handling="skip")
-    return pc.if_else(pc.is_null(separator), pa.scalar(None, STRING), joined)
+    # Arrow's own kernel loses rows in which all parts are NULL.
+    rows = zip(separator.to_pylist(), *(part.to_pylist() for part in parts))
+    return pa.array([None if between is None else between.join(p for p in row if p is not None)
+                     for between, *row in rows], STRING)
 
 
 def truncate_time(values: pa.Array, unit: str) -> pa.Array:
@@ -349,6 +351,13 @@ def spell_intervals(values: pa.Array) -> pa.Array:
 def _plain(number: Decimal) -> str:
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def exact_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Integers as decimals; Arrow asks for room for all 19 digits, whatever the values are."""
+    if kind.scale > 19:
+        return mapped(lambda value: _quantized(str(value), kind), kind)(values)
+    return values.cast(pa.decimal128(19 + kind.scale, kind.scale)).cast(kind)
 
 
 def read_decimals(texts: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
 from millstream.aggregates.builtin import NAMES as AGGREGATES
-from millstream.algebra.evaluate import cast, castable
-from millstream.algebra.expressions import Call, Case, Cast, Expression, Literal
+from millstream.algebra.evaluate import castable
+from millstream.algebra.expressions import Call, Case, Expression, Literal
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
@@ -31,6 +31,8 @@ from millstream.algebra.types import (
     type_from_text,
     type_name,
 )
+from millstream.bind.constants import coerce, literal, with_backslashes
+from millstream.bind.messages import LATER, a, misfit, not_yet
 from millstream.bind.scope import Scope
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
@@ -55,12 +57,6 @@ ALIASES = {
 }
 CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
 CONSTANTS = {"pi": math.pi, "e": math.e}
-LATER = (
-    "string_agg", "listagg", "group_concat", "array_agg", "collect_list", "collect_set", "list",
-    "top_k", "topk", "mode", "any_value", "arg_min", "arg_max", "min_by", "max_by", "corr",
-    "covar_pop", "covar_samp", "skewness", "kurtosis", "bool_and", "bool_or", "every", "histogram",
-)
-"""Aggregates that people know from elsewhere."""
 UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
          "microsecond")
 PARTS = ("epoch", "dow", "dayofweek", "doy", "dayofyear")
@@ -106,9 +102,9 @@ class Expressions:
             case exp.Column():
                 return self._column(node)
             case exp.Literal():
-                return _literal(node.this, node.is_string)
+                return literal(node.this, node.is_string)
             case exp.Neg(this=exp.Literal(is_string=False) as number):
-                return _literal(f"-{number.this}", False)
+                return literal(f"-{number.this}", False)
             case exp.Null():
                 return Literal(None, NULL)
             case exp.Boolean():
@@ -149,7 +145,7 @@ class Expressions:
                 return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
-        raise _not_yet(node)
+        raise not_yet(node)
 
     def _chain(self, node: exp.Expr) -> Expression:
         """AND and OR, however many there are, without deep recursion."""
@@ -202,7 +198,7 @@ class Expressions:
             raise MillstreamError("a pattern with ESCAPE must be a constant",
                                   place_of(pattern, self.text), hint="Write LIKE 'a!%' ESCAPE '!'.")
         plain = type(like)(this=like.this, expression=exp.Literal.string(
-            _with_backslashes(pattern.this, mark.this)))
+            with_backslashes(pattern.this, mark.this)))
         return self._bind(plain)
 
     def _is(self, node: exp.Is) -> Expression:
@@ -365,7 +361,7 @@ class Expressions:
             arguments = self._read_texts(arguments, written)
         signature = function.sign([argument.type for argument in arguments])
         if signature is None:
-            raise _misfit(name, arguments, self._odd_one(name, arguments, written))
+            raise misfit(name, arguments, self._odd_one(name, arguments, written))
         for position in CONSTANT_ARGUMENTS.get(name, ()):
             self._check_constant(name, arguments[position], written[position])
         wanted, result = signature
@@ -432,113 +428,5 @@ class Expressions:
         return self._read(value, kind, node)
 
 
-def coerce(value: Expression, kind: pa.DataType) -> Expression:
-    """The value as another type; constants are converted at once."""
-    if value.type == kind:
-        return value
-    if isinstance(value, Literal):
-        try:
-            return Literal(cast(pa.array([value.value], value.type), kind)[0].as_py(), kind)
-        except (OverflowError, ValueError):  # a time outside of the years 1 to 9999
-            return Literal(None, kind)
-    return Cast(value, kind)
-
-
-def a(kind: pa.DataType) -> str:
-    """A type with its article, for messages."""
-    return f"{'an' if kind == INTERVAL else 'a'} {type_name(kind)}"
-
-
-def _misfit(name: str, arguments: list[Expression], place: Place | None) -> MillstreamError:
-    """A function or operator with arguments it does not take."""
-    kinds = [argument.type for argument in arguments]
-    usage = FUNCTIONS[name].usage
-    kind = "function" if f"{name}(" in usage.replace("startswith", "starts_with").replace(
-        "endswith", "ends_with") else "operator"
-    shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
-    given = " and ".join(a(k) for k in kinds)
-    if FUNCTIONS[name].sign([NULL] * len(kinds)) is None:
-        given = "1 argument" if len(kinds) == 1 else f"{len(kinds) or 'no'} arguments"
-    takes = f'{kind} "{shown}" cannot take {given}'
-    return MillstreamError(takes, place, hint=_advice(name, kinds, usage))
-
-
-def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
-    if name == "not":
-        return "Compare it with something, for example with = or >."
-    if name == "+" and STRING in kinds:
-        return "Write a || b to join strings, or CAST the string to a number."
-    if name in ("+", "-") and any(map(is_temporal, kinds)):
-        return "Add or take away a length of time: INTERVAL '5' MINUTE."
-    if name in ("+", "-") and INTERVAL in kinds:
-        return "Add it to a timestamp: ts + INTERVAL '1' DAY."
-    if name == "*" and INTERVAL in kinds:
-        return "Multiply the interval by a whole number."
-    if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
-        return "CAST the string to a number, for example CAST(x AS double)."
-    if name in ("=", "<>", "<", "<=", ">", ">=", "distinct_from", "coalesce", "nullif", "greatest",
-                "least") and len(kinds) > 1:
-        return f"CAST one of them, for example to {type_name(kinds[0])}."
-    return f"Write {usage}."
-
-
-def _not_yet(node: exp.Expr) -> MillstreamError:
-    """What the grammar has and the system does not, with a way out."""
-    match node:
-        case exp.Subquery() | exp.Select() | exp.SetOperation():
-            return MillstreamError("a subquery in an expression is not supported yet",
-                                   hint="Join with a table in FROM instead.")
-        case exp.Exists():
-            return MillstreamError("EXISTS is not supported yet",
-                                   hint="Join with the table in FROM instead.")
-        case exp.All() | exp.Any():
-            return MillstreamError(f"{node.key.upper()} with a subquery is not supported yet",
-                                   hint="Join with a table in FROM instead.")
-        case exp.Window():
-            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
-            return MillstreamError(
-                f"{called}(…) OVER is not supported yet",
-                hint="Put a window after the stream in FROM: FROM bids [Rows 100].")
-        case exp.Filter():
-            called = str(node.this.this).lower()
-            return MillstreamError(
-                f"FILTER after {called}(…) is not supported yet",
-                hint=f"Write {called}(CASE WHEN condition THEN value END).")
-        case exp.Tuple():
-            return MillstreamError("a list in parentheses cannot stand here",
-                                   hint="Write its values one by one.")
-    return MillstreamError(f"{node.key.upper()} is not supported in an expression")
-
-
 def _count(given: Sequence[object]) -> str:
     return "is 1" if len(given) == 1 else f"are {len(given) or 'none'}"
-
-
-def _literal(text: str, is_string: bool) -> Literal:
-    if is_string:
-        return Literal(text, STRING)
-    if text.removeprefix("-").isdigit():
-        if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
-            raise MillstreamError(f"number {_shortened(text)} is too large for a bigint",
-                                  hint="Write it as a double, with a point: 1e20.")
-        return Literal(int(text), INTEGER)
-    if not math.isfinite(float(text)):
-        raise MillstreamError(f"number {_shortened(text)} is too large for a double")
-    return Literal(float(text), DOUBLE)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def _with_backslashes(pattern: str, mark: str) -> str:
-    """A LIKE pattern whose own escape character becomes the backslash."""
-    result, escaped = [], False
-    for character in pattern:
-        if character == mark and not escaped:
-            escaped = True
-            continue
-        special = character in "%_\\" if escaped else character == "\\"
-        result.append(f"\\{character}" if special else character)
-        escaped = False
-    return "".join(result)

@@ -10,7 +10,8 @@ from sqlglot import exp
 from millstream.algebra.expressions import Column, Expression, Literal, conjunction, walk
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER, NULL, STRING
-from millstream.bind.expressions import Expressions, coerce
+from millstream.bind.constants import coerce
+from millstream.bind.expressions import Expressions
 from millstream.bind.grouping import Grouping, after_grouping, key_name
 from millstream.bind.scope import Scope
 from millstream.bind.sources import Sources

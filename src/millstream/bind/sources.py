@@ -12,11 +12,13 @@ from millstream.algebra.node import Node
 from millstream.algebra.node import walk as walk_plan
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN, common_type
-from millstream.bind.expressions import Expressions, a, coerce
+from millstream.bind.constants import coerce
+from millstream.bind.expressions import Expressions
+from millstream.bind.messages import a
 from millstream.bind.scope import Member, Scope
 from millstream.bind.windows import bind_window
 from millstream.bind.words import find_word
-from millstream.catalog import Catalog, SIDES, Stream, Table, View, kind_of
+from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import name_place_of, place_of
 from millstream.operators import Istream, LookupJoin, Scan, Stamp, Unbounded

@@ -74,6 +74,7 @@ class SparkHost:
         self.done = threading.Event()
         self.failure: BaseException | None = None
         self._query: Any = None
+        self.triggers: list[dict[str, Any]] = []
         self._parcel = ""
         self._save()
 
@@ -136,6 +137,7 @@ class SparkHost:
         """Finish the batch that runs, and close the results."""
         if self._query is not None:
             with self.lock:
+                self.triggers = [dict(p.durationMs, rows=p.numInputRows) for p in self._triggers()]
                 self._query.stop()
             failure = self._query.exception()
             self._query = None
@@ -148,6 +150,10 @@ class SparkHost:
     @property
     def is_active(self) -> bool:
         return self._query is not None and self._query.isActive
+
+    def _triggers(self) -> list[Any]:
+        """Spark's own account of the last batches."""
+        return list(self._query.recentProgress)
 
     def finish(self) -> None:
         for name in self.job.keeping:

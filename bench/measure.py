@@ -1,0 +1,84 @@
+"""How the benchmark measures: one run of ours, one run of Spark's own, on the same files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from millstream.session import Session
+from millstream.spark.host import BatchReport, SparkHost
+
+STREAM = (
+    "CREATE STREAM bids (item bigint, price double, bidder bigint, ts timestamp) "
+    "ORDER BY ts SOURCE '*.parquet';"
+)
+COLUMNS = "item long, price double, bidder long, ts timestamp"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows, the seconds that Spark says its batches took, and what our batches reported."""
+
+    rows: int
+    seconds: float
+    batches: tuple[BatchReport, ...] = ()
+    triggers: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def rate(self) -> float:
+        return self.rows / self.seconds
+
+
+def ours(
+    spark: SparkSession, folder: Path, query: str, rows: int, batch_rows: int, **settings: str
+) -> Measured:
+    """Run a query of ours over the files, with a checkpoint and nobody taking the rows."""
+    session = Session(base=str(folder))
+    for name, value in {"batch_rows": str(batch_rows), **settings}.items():
+        session.pin(name, value)
+    session.execute(STREAM + query)
+    reports: list[BatchReport] = []
+    checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
+    host = SparkHost(
+        spark, session.job(), lambda commit: [], checkpoint, wanted=frozenset(),
+        progress=reports.append,
+    )
+    try:
+        host.run()
+        triggers = [t for t in host.triggers if t.get("addBatch")]
+        seconds = sum(t["triggerExecution"] for t in triggers) / 1000
+        missing = len(reports) - len(triggers)
+        if missing > 0:  # Spark had not yet told of the last batch when it was stopped
+            seconds += sum(r.seconds for r in reports[-missing:])
+        return Measured(rows, seconds, tuple(reports), tuple(triggers))
+    finally:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def sparks(frame: DataFrame, rows: int, mode: str) -> Measured:
+    """Run a streaming query of Spark's own into a sink that drops the rows, with a checkpoint."""
+    checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
+    try:
+        writer = frame.writeStream.format("noop").outputMode(mode)
+        writer = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        query = writer.start()
+        query.awaitTermination()
+        triggers = [p.durationMs for p in query.recentProgress if p.numInputRows]
+        return Measured(rows, sum(t["triggerExecution"] for t in triggers) / 1000)
+    finally:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def source(spark: SparkSession, folder: Path, files: int) -> DataFrame:
+    reader = spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", files)
+    return reader.option("pathGlobFilter", "*.parquet").parquet(str(folder))
+
+
+def middle(values: list[float]) -> float:
+    return median(values)

@@ -1,0 +1,55 @@
+"""Constants: how they are read from the text, and as another type."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+
+from millstream.algebra.evaluate import cast
+from millstream.algebra.expressions import Cast, Expression, Literal
+from millstream.algebra.types import DOUBLE, INTEGER, STRING
+from millstream.errors import MillstreamError
+
+
+def coerce(value: Expression, kind: pa.DataType) -> Expression:
+    """The value as another type; constants are converted at once."""
+    if value.type == kind:
+        return value
+    if isinstance(value, Literal):
+        try:
+            converted = cast(pa.array([value.value], value.type), kind)[0].as_py()
+            return Literal(pa.scalar(converted, kind).as_py(), kind)
+        except (OverflowError, ValueError):  # a time outside of the years 1 to 9999
+            return Literal(None, kind)
+    return Cast(value, kind)
+
+
+def literal(text: str, is_string: bool) -> Literal:
+    if is_string:
+        return Literal(text, STRING)
+    if text.removeprefix("-").isdigit():
+        if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
+            raise MillstreamError(f"number {_shortened(text)} is too large for a bigint",
+                                  hint="Write it as a double, with a point: 1e20.")
+        return Literal(int(text), INTEGER)
+    if not math.isfinite(float(text)):
+        raise MillstreamError(f"number {_shortened(text)} is too large for a double")
+    return Literal(float(text), DOUBLE)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}…"
+
+
+def with_backslashes(pattern: str, mark: str) -> str:
+    """A LIKE pattern whose own escape character becomes the backslash."""
+    result, escaped = [], False
+    for character in pattern:
+        if character == mark and not escaped:
+            escaped = True
+            continue
+        special = character in "%_\\" if escaped else character == "\\"
+        result.append(f"\\{character}" if special else character)
+        escaped = False
+    return "".join(result)

@@ -1,0 +1,84 @@
+"""What is said of functions and operators that do not fit, and of what is not built yet."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millstream.algebra.expressions import Expression
+from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
+from millstream.errors import MillstreamError, Place
+
+LATER = (
+    "string_agg", "listagg", "group_concat", "array_agg", "collect_list", "collect_set", "list",
+    "top_k", "topk", "mode", "any_value", "arg_min", "arg_max", "min_by", "max_by", "corr",
+    "covar_pop", "covar_samp", "skewness", "kurtosis", "bool_and", "bool_or", "every", "histogram",
+)
+"""Aggregates that people know from elsewhere."""
+
+
+def a(kind: pa.DataType) -> str:
+    """A type with its article, for messages."""
+    return f"{'an' if kind == INTERVAL else 'a'} {type_name(kind)}"
+
+
+def misfit(name: str, arguments: list[Expression], place: Place | None) -> MillstreamError:
+    """A function or operator with arguments it does not take."""
+    kinds = [argument.type for argument in arguments]
+    usage = FUNCTIONS[name].usage
+    kind = "function" if f"{name}(" in usage.replace("startswith", "starts_with").replace(
+        "endswith", "ends_with") else "operator"
+    shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
+    given = " and ".join(a(k) for k in kinds)
+    if FUNCTIONS[name].sign([NULL] * len(kinds)) is None:
+        given = "1 argument" if len(kinds) == 1 else f"{len(kinds) or 'no'} arguments"
+    takes = f'{kind} "{shown}" cannot take {given}'
+    return MillstreamError(takes, place, hint=_advice(name, kinds, usage))
+
+
+def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
+    if name == "not":
+        return "Compare it with something, for example with = or >."
+    if name == "+" and STRING in kinds:
+        return "Write a || b to join strings, or CAST the string to a number."
+    if name in ("+", "-") and any(map(is_temporal, kinds)):
+        return "Add or take away a length of time: INTERVAL '5' MINUTE."
+    if name in ("+", "-") and INTERVAL in kinds:
+        return "Add it to a timestamp: ts + INTERVAL '1' DAY."
+    if name == "*" and INTERVAL in kinds:
+        return "Multiply the interval by a whole number."
+    if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
+        return "CAST the string to a number, for example CAST(x AS double)."
+    if name in ("=", "<>", "<", "<=", ">", ">=", "distinct_from", "coalesce", "nullif", "greatest",
+                "least") and len(kinds) > 1:
+        return f"CAST one of them, for example to {type_name(kinds[0])}."
+    return f"Write {usage}."
+
+
+def not_yet(node: exp.Expr) -> MillstreamError:
+    """What the grammar has and the system does not, with a way out."""
+    match node:
+        case exp.Subquery() | exp.Select() | exp.SetOperation():
+            return MillstreamError("a subquery in an expression is not supported yet",
+                                   hint="Join with a table in FROM instead.")
+        case exp.Exists():
+            return MillstreamError("EXISTS is not supported yet",
+                                   hint="Join with the table in FROM instead.")
+        case exp.All() | exp.Any():
+            return MillstreamError(f"{node.key.upper()} with a subquery is not supported yet",
+                                   hint="Join with a table in FROM instead.")
+        case exp.Window():
+            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
+            return MillstreamError(
+                f"{called}(…) OVER is not supported yet",
+                hint="Put a window after the stream in FROM: FROM bids [Rows 100].")
+        case exp.Filter():
+            called = str(node.this.this).lower()
+            return MillstreamError(
+                f"FILTER after {called}(…) is not supported yet",
+                hint=f"Write {called}(CASE WHEN condition THEN value END).")
+        case exp.Tuple():
+            return MillstreamError("a list in parentheses cannot stand here",
+                                   hint="Write its values one by one.")
+    return MillstreamError(f"{node.key.upper()} is not supported in an expression")

@@ -1,0 +1,126 @@
+"""Checkpoints: what fits is taken up, what does not is told or refused, damage is never an answer."""
+
+from pathlib import Path
+
+import pytest
+from spark.command import BIDS, files, write_bids
+
+from millstream.cli.running import Options, _receivers
+from millstream.errors import MillstreamError
+from millstream.session import Session
+from millstream.spark.host import SparkHost
+
+pytestmark = pytest.mark.spark
+
+
+class Run:
+    """Runs of one script on one checkpoint, each stopping after some batches."""
+
+    def __init__(self, spark, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.notices: list[str] = []
+
+    def go(self, text: str = BIDS, batches: int | None = None, **settings: str) -> None:
+        session = Session(base=str(self.folder), tell=lambda text: None)
+        for name, value in {"batch_rows": "100", **settings}.items():
+            session.pin(name, value)
+        session.execute(text)
+        job = session.job(frozenset(session.queries))
+        options = Options(self.folder / "script.sql", out=self.folder / "out", changes=True)
+        self.notices = []
+        host = SparkHost(
+            self.spark, job, lambda commit: _receivers(job, options, commit),
+            str(self.folder / "checkpoint"), tell=lambda notice: self.notices.append(notice.message),
+        )
+        first = host.commit.batch if host.commit else -1
+
+        def enough() -> bool:
+            return batches is not None and host.commit is not None and (
+                host.commit.batch - first >= batches
+            )
+
+        host.run(enough)
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    def last(self, pattern: str) -> Path:
+        return sorted(self.checkpoint.glob(pattern))[-1]
+
+
+@pytest.fixture
+def runs(spark, tmp_path: Path) -> Run:
+    write_bids(tmp_path, 600)
+    return Run(spark, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def whole(spark, tmp_path_factory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+    write_bids(folder, 600)
+    Run(spark, folder).go()
+    return files(folder / "out")
+
+
+def test_a_stopped_run_goes_on(runs: Run, whole) -> None:
+    runs.go(batches=2)
+    runs.go()
+    assert files(runs.folder / "out") == whole
+    assert runs.notices == []
+
+
+@pytest.mark.parametrize("victim", ["state/level1/bucket0/*.state", "commits/*.json"])
+def test_a_cut_off_file_is_gone_back_on(runs: Run, whole, victim: str) -> None:
+    runs.go(batches=2)
+    path = runs.last(victim)
+    path.write_bytes(path.read_bytes()[:-7])
+    runs.go()
+    assert files(runs.folder / "out") == whole
+    assert any("going back a batch" in notice for notice in runs.notices)
+
+
+def test_a_changed_byte_in_a_chunk_is_noticed(runs: Run, whole) -> None:
+    runs.go(batches=2)
+    path = runs.last("state/level1/bucket1/*.state")
+    data = bytearray(path.read_bytes())
+    data[200] ^= 255
+    path.write_bytes(bytes(data))
+    runs.go()
+    assert files(runs.folder / "out") == whole
+    assert any("damaged" in notice for notice in runs.notices)
+
+
+def test_two_damaged_batches_are_refused_by_name(runs: Run) -> None:
+    runs.go(batches=3)
+    for path in sorted(runs.checkpoint.glob("commits/*.json"))[-2:]:
+        path.write_bytes(b"nothing")
+    with pytest.raises(MillstreamError) as refused:
+        runs.go()
+    assert f'checkpoint "{runs.checkpoint}" cannot be used' in refused.value.message
+
+
+def test_another_computation_starts_fresh_and_says_so(runs: Run, whole) -> None:
+    runs.go(batches=2)
+    changed = BIDS.replace("price > 5", "price > 6")
+    runs.go(changed)
+    assert runs.notices == [
+        'query "q1" computes something else than on this checkpoint: it starts fresh, '
+        "and its earlier state and result are dropped"
+    ]
+    after = files(runs.folder / "out")
+    assert {n for n in whole if after[n] != whole[n]} == {"q1.csv"}
+
+
+def test_another_declaration_is_refused_by_name(runs: Run) -> None:
+    runs.go(batches=2)
+    with pytest.raises(MillstreamError) as refused:
+        runs.go(BIDS.replace("SLACK 3", "SLACK 4"))
+    assert 'another declaration of stream "bids"' in refused.value.message
+
+
+def test_the_number_of_buckets_stays(runs: Run, whole) -> None:
+    runs.go(batches=2, buckets="2")
+    runs.go(buckets="3")
+    assert runs.notices == ["buckets = 2 is kept from the checkpoint"]
+    assert files(runs.folder / "out") == whole
