@@ -20,7 +20,7 @@ from millstream.bind import (
     source_fault,
 )
 from millstream.bind.sources import domain_of
-from millstream.catalog import Catalog, SIDES, Stream, Table, View, kind_of
+from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.connect.opening import open_source
 from millstream.connect.source import Source
 from millstream.connect.table import load_table
@@ -93,8 +93,8 @@ class Session:
             case CreateStreamAs() | CreateView():
                 return self._named(statement, text)
             case QueryStatement(query=query):
-                return self._register(self._next_name(), outermost(bind_query(query, self.catalog, text)),
-                                      to_sql(query))
+                bound = outermost(bind_query(query, self.catalog, text))
+                return self._register(self._next_name(), bound, to_sql(query))
             case Drop():
                 self._drop(statement)
             case Set(name=name, value=value):
@@ -148,7 +148,8 @@ class Session:
 
     def _sides(self) -> dict[str, Stream]:
         """The streams of late and bad rows that queries read."""
-        read = {n.stream for q in self.queries.values() for n in walk(q.plan) if isinstance(n, Scan)}
+        plans = [query.plan for query in self.queries.values()]
+        read = {n.stream for plan in plans for n in walk(plan) if isinstance(n, Scan)}
         sides = [stream.side(kind) for stream in self.streams.values() for kind in SIDES]
         return {side.name: side for side in sides if side.name in read}
 
@@ -164,7 +165,9 @@ class Session:
                 hint="Give scripts to execute.")
         return registered[0]
 
-    def _load(self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]) -> pa.RecordBatch:
+    def _load(
+        self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
+    ) -> pa.RecordBatch:
         return load_table(url, name, schema, options, self.base)
 
     def _named(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
@@ -179,8 +182,9 @@ class Session:
         return self._register(statement.name, bound, said)
 
     def _register(self, name: str, bound: Bound, said: str) -> Query:
-        form = STREAM if bound.plan.is_stream else STREAMED if bound.form == "streamed" else COMPLETE
-        notices = tuple(n.about(name) for n in (*bound.notices, *growing(bound.plan, form == COMPLETE)))
+        form = _form_of(bound)
+        told = (*bound.notices, *growing(bound.plan, form == COMPLETE))
+        notices = tuple(notice.about(name) for notice in told)
         query = Query(name, bound.plan, form, domain_of(bound.plan), said, notices)
         self.queries[name] = query
         return query
@@ -208,10 +212,9 @@ class Session:
                 raise self._nothing_to_drop(asked, name)
             return
         kind = kind_of(entry)
-        derived = isinstance(entry, View)
-        allowed = {kind, "query"} if derived else {kind}
-        if derived and entry.plan.is_stream:
-            allowed |= {"stream", "view"}
+        allowed = {kind}
+        if isinstance(entry, View):
+            allowed |= {"query", "stream", "view"} if entry.plan.is_stream else {"query"}
         if asked not in allowed:
             raise _wrong_kind(entry.name, kind, asked)
         if users := self._users(entry):
@@ -275,7 +278,8 @@ class Session:
     def _explain(self, statement: Explain, text: str) -> str:
         stage = (statement.stage or "optimized").lower()
         if statement.query is not None:
-            query = self._explained("query", outermost(bind_query(statement.query, self.catalog, text)))
+            bound = outermost(bind_query(statement.query, self.catalog, text))
+            query = self._explained("query", bound)
         else:
             query = self.find_query(statement.name or "")
         return self.explain(query, stage)
@@ -294,7 +298,7 @@ class Session:
                               hint=f'Did you mean "{near}"?' if near else known)
 
     def _explained(self, name: str, bound: Bound) -> Query:
-        form = STREAM if bound.plan.is_stream else STREAMED if bound.form == "streamed" else COMPLETE
+        form = _form_of(bound)
         notices = (*bound.notices, *growing(bound.plan, form == COMPLETE))
         return Query(name, bound.plan, form, domain_of(bound.plan), "", notices)
 
@@ -313,6 +317,12 @@ class Session:
             root = distribute(root)
         notes = [f"-- {n.render()}" for n in query.notices]
         return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+
+
+def _form_of(bound: Bound) -> str:
+    if bound.plan.is_stream:
+        return STREAM
+    return STREAMED if bound.form == "streamed" else COMPLETE
 
 
 def _wrong_kind(name: str, kind: str, asked: str) -> MillstreamError:

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from errors.cases import CASES, DATA, PRELUDE
 
+from errors.cases import CASES, DATA, PRELUDE
 from millstream.cli.main import main
 
 STREAM = "CREATE STREAM s (item bigint, name string) SOURCE 'items.csv';\n"
@@ -118,7 +118,8 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
     (("--format", "xml"), '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet.'),
     (("--set", "batch_rows"), '--set takes key=value, and this is "batch_rows"\n'
      "hint: Write for example --set batch_rows=1000."),
-    (("--set", "batch_row=1"), 'setting "batch_row" does not exist\nhint: Did you mean "batch_rows"?'),
+    (("--set", "batch_row=1"),
+     'setting "batch_row" does not exist\nhint: Did you mean "batch_rows"?'),
     (("--set", "batch_rows=-1"), 'setting "batch_rows" cannot be "-1"\n'
      "hint: Write a whole number from 1 to 100,000,000."),
     (("--set", "rules=maybe"), 'setting "rules" cannot be "maybe"\nhint: Write on or off.'),
@@ -142,7 +143,8 @@ def test_wrong_values(
     (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
     (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
     (("run",), "missing argument 'SCRIPT.sql'"),
-    (("run", "a.sql", "--hots", "local"), "option --hots does not exist\nhint: Did you mean --host?"),
+    (("run", "a.sql", "--hots", "local"),
+     "option --hots does not exist\nhint: Did you mean --host?"),
     (("run", "a.sql", "--host"), "option --host needs a value"),
     (("run", "a.sql", "b.sql"), 'argument "b.sql" has no meaning here'),
     (("demo", "--seconds", "long"), "option --seconds: "),

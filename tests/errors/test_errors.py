@@ -7,8 +7,8 @@ dashes, then the message. What is declared beforehand stands in data/prelude.sql
 import re
 
 import pytest
-from errors.cases import CASES, message, session
 
+from errors.cases import CASES, message, session
 from millstream.errors import MillstreamError
 
 

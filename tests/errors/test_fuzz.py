@@ -12,7 +12,6 @@ import sys
 import time
 
 from errors.cases import DATA
-
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.session import Session

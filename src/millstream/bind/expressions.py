@@ -139,8 +139,8 @@ class Expressions:
             case exp.And() | exp.Or():
                 return self._chain(node)
             case exp.NullSafeEQ():
-                sides = [node.this, node.expression]
-                return Call("not", (self._call("distinct_from", sides, node),), BOOLEAN)
+                differ = self._call("distinct_from", [node.this, node.expression], node)
+                return Call("not", (differ,), BOOLEAN)
             case exp.Binary() if type(node) in OPERATORS:
                 return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
@@ -149,7 +149,8 @@ class Expressions:
 
     def _chain(self, node: exp.Expr) -> Expression:
         """AND and OR, however many there are, without deep recursion."""
-        kind, parts, stack = type(node), [], [node]
+        kind, stack = type(node), [node]
+        parts: list[Expression] = []
         while stack:
             part = stack.pop()
             if type(part) is kind:
@@ -157,8 +158,8 @@ class Expressions:
             else:
                 parts.append(self.condition(part, OPERATORS[kind].upper()))
         result = parts[0]
-        for part in parts[1:]:
-            result = Call(OPERATORS[kind], (result, part), BOOLEAN)
+        for bound in parts[1:]:
+            result = Call(OPERATORS[kind], (result, bound), BOOLEAN)
         return result
 
     def _column(self, node: exp.Column) -> Expression:
@@ -396,7 +397,7 @@ class Expressions:
         unit = str(value.value).lower() if isinstance(value, Literal) else ""
         unit = unit if unit in units else unit.removesuffix("s")
         if unit not in units:
-            near = closest(unit, units)
+            near = closest(unit, tuple(units))
             raise MillstreamError(
                 f"unit {value} does not exist", place_of(node, self.text),
                 hint=f"Did you mean '{near}'?" if near else f"Write one of {', '.join(units)}.",

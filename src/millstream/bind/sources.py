@@ -20,7 +20,7 @@ from millstream.bind.windows import bind_window
 from millstream.bind.words import find_word
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
-from millstream.lang import name_place_of, place_of
+from millstream.lang import StreamWindow, name_place_of, place_of
 from millstream.operators import Istream, LookupJoin, Scan, Stamp, Unbounded
 
 
@@ -115,7 +115,7 @@ class Sources:
                                hint="Name a stream, a table or a view.")
 
     def _windowed(
-        self, plan: Node, window: exp.Expr | None, described: str, alias: str, node: exp.Expr
+        self, plan: Node, window: StreamWindow | None, described: str, alias: str, node: exp.Expr
     ) -> Node:
         if window is None and not plan.is_stream:
             return plan
@@ -213,12 +213,13 @@ class Sources:
         """The member with the names of `alias (a, b)`, and the name behind its alias."""
         called = entry.node.name if isinstance(entry.node, exp.Table) else ""
         alias = entry.node.args.get("alias")
-        names = alias.args.get("columns") or [] if alias is not None else []
+        names = [] if alias is None else alias.args.get("columns") or []
         columns = list(member.columns)
         if len(names) > len(columns):
             raise MillstreamError(
                 f'alias "{member.alias}" names {len(names)} columns, and there are {len(columns)}',
-                place_of(alias, self.text), hint="Leave out the names that are too many.")
+                place_of(entry.node.args["alias"], self.text),
+                hint="Leave out the names that are too many.")
         for at, name in enumerate(names):
             columns[at] = (name.name, *columns[at][1:])
         return replace(member, columns=tuple(columns), called=called)

@@ -33,7 +33,7 @@ def bind_window(
         case "unbounded" if slide is None:
             return Unbounded(stream)
         case "unbounded" if isinstance(slide, int):
-            return Rows(EVER, (), None, slide, stream)
+            return Rows(EVER, (), None, min(slide, EVER), stream)
         case "unbounded":
             step = length_in(slide, domain, name, _piece(place, "slide"))
             return RangeSlide(None, step, stream)
@@ -43,10 +43,10 @@ def bind_window(
                 return Range(length, stream)
             step = length_in(slide, domain, name, _piece(place, "slide"))
             return RangeSlide(length, step, stream)
-    length = None
+    within = None
     if window.range is not None:
-        length = length_in(window.range, domain, name, _piece(place, "range"))
-    if slide is not None and length is not None:
+        within = length_in(window.range, domain, name, _piece(place, "range"))
+    if slide is not None and within is not None:
         raise MillstreamError(
             "a window by Rows and Range together takes no Slide", place,
             hint="Leave out Range or Slide.",
@@ -57,7 +57,8 @@ def bind_window(
                                   hint="Write [Rows 100 Slide 10].")
         slide = slide.amount
     partition = tuple(_partition_column(c, scope, text) for c in window.partition_by)
-    return Rows(int(window.rows or 1), partition, length, int(slide or 1), stream)
+    count, step = min(int(window.rows or 1), EVER), min(int(slide or 1), EVER)
+    return Rows(count, partition, within, step, stream)
 
 
 def length_in(

@@ -106,7 +106,8 @@ def _usage(error: Any) -> str:
         said = f'command "{wrong[1]}" does not exist'
         hint = f"Did you mean {near}?" if near else f"Write one of {', '.join(COMMANDS)}."
     elif option and said.startswith("No such option"):
-        near = closest(option, [o for p in context.command.params for o in p.opts])
+        known = context.command.params if context is not None else ()
+        near = closest(option, [name for parameter in known for name in parameter.opts])
         said = f"option {option} does not exist"
         hint = f"Did you mean {near}?" if near else hint
     elif option:

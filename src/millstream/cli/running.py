@@ -70,9 +70,9 @@ def run_script(options: Options) -> None:
 def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Session:
     """A session that has carried out the script."""
     try:
-        if path.stat().st_size > LARGEST_SCRIPT:
+        if (size := path.stat().st_size) > LARGEST_SCRIPT:
             raise MillstreamError(
-                f'script "{path}" has {path.stat().st_size:,} bytes; the limit is {LARGEST_SCRIPT:,}',
+                f'script "{path}" has {size:,} bytes; the limit is {LARGEST_SCRIPT:,}',
                 hint="Cut it into several scripts.",
             )
         text = path.read_text(encoding="utf-8")

@@ -85,7 +85,8 @@ class Progress:
         self._started = self._started or now - report.seconds
         self._rows += report.rows
         line = (
-            f"batch {report.number}: {self._rows:,} rows, {report.rows / report.seconds:,.0f} rows/s, "
+            f"batch {report.number}: {self._rows:,} rows, "
+            f"{report.rows / report.seconds:,.0f} rows/s, "
             f"heartbeat {_beat(report.clock)}, lag {report.seconds:.2f} s, "
             f"state {report.state_rows:,} rows"
         )

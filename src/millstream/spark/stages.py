@@ -39,30 +39,45 @@ Row = tuple[int, int, str, str, int, bytes]
 Batches = Iterator[pa.RecordBatch]
 
 
-def packer(path: str, clock: dict[str, Any], number: int) -> Callable[[Batches], Batches]:
-    """Errands in, packed changes and word of the time out."""
+def packer(
+    path: str, clock: dict[str, Any], number: int, planned: tuple[tuple[str, ...], ...] = ()
+) -> Callable[[Batches], Batches]:
+    """Errands in, packed changes and word of the time out.
+
+    When the driver knows the errands (`planned`), the rows that come in are numbers of its lists.
+    """
 
     def stage(batches: Batches) -> Batches:
         parcel, before = load_parcel(path), Clock.from_json(clock)
         post = Post(parcel, number)
         foreign: dict[str, list[dict[str, Any]]] = {}
-        for batch in batches:
-            for row in batch.to_pylist():
-                if row["errand"] is None:
-                    foreign.setdefault(row["source"], []).append(row)
-                    continue
-                errand = Errand.from_json(json.loads(row["errand"]))
-                if errand.source in parcel.job.streams:
-                    haul = run_errand(
-                        errand, parcel.job.streams[errand.source],
-                        parcel.sources.get(errand.source), parcel.job.graph, before, parcel.buckets,
-                    )
-                    yield _wire(_haul_rows(errand.source, haul, post))
+        for row in _incoming(batches, planned):
+            if row["errand"] is None:
+                foreign.setdefault(row["source"], []).append(row)
+                continue
+            errand = Errand.from_json(json.loads(row["errand"]))
+            if errand.source in parcel.job.streams:
+                haul = run_errand(
+                    errand, parcel.job.streams[errand.source],
+                    parcel.sources.get(errand.source), parcel.job.graph, before, parcel.buckets,
+                )
+                yield _wire(_haul_rows(errand.source, haul, post))
         for name, rows in foreign.items():
             for haul in _pack_foreign(name, rows, parcel, before):
                 yield _wire(_haul_rows(name, haul, post))
 
     return stage
+
+
+def _incoming(
+    batches: Batches, planned: tuple[tuple[str, ...], ...]
+) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        for row in batch.to_pylist():
+            if planned:
+                yield from ({"errand": errand} for errand in planned[row["id"]])
+            else:
+                yield row
 
 
 def level_runner(
