@@ -40,10 +40,13 @@ class Bench:
         self.results: dict[str, dict[str, object]] = {}
 
     def run(self) -> None:
-        self._against_spark("sliding group by", GROUPED.format(window="60 Seconds"), self._grouped, "update")
+        self._against_spark(
+            "sliding group by", GROUPED.format(window="60 Seconds"), self._grouped, "update"
+        )
         self._against_spark("filter", FILTER, self._filtered, "append")
         self._flat("range window", GROUPED, "1 Seconds", "1000 Seconds")
         self._flat("rows window", BY_ROWS, "1000", "1000000")
+        self._state()
         self._small("one level", ONE_LEVEL)
         self._small("two levels", TWO_LEVELS)
 
@@ -67,12 +70,16 @@ class Bench:
                 mine.append(own)
                 theirs.append(other)
         ratio = middle([a.rate / b.rate for a, b in zip(mine, theirs)])
-        self._note(name, {
-            "ours rows/s": middle([m.rate for m in mine]),
-            "spark rows/s": middle([m.rate for m in theirs]),
-            "ratio": ratio, "target": 1.0,
-            "state bytes per batch": mine[-1].batches[-1].state_bytes,
-        })
+        self._note(
+            name,
+            {
+                "ours rows/s": middle([m.rate for m in mine]),
+                "spark rows/s": middle([m.rate for m in theirs]),
+                "ratio": ratio,
+                "target": 1.0,
+                "state bytes per batch": mine[-1].batches[-1].state_bytes,
+            },
+        )
 
     def _flat(self, name: str, query: str, narrow: str, wide: str) -> None:
         pairs = []
@@ -81,13 +88,28 @@ class Bench:
             if turn:
                 pairs.append(pair)
         small, large = pairs[-1]
-        self._note(f"{name} of 1,000,000 rows against 1,000", {
-            "narrow rows/s": middle([a.rate for a, _ in pairs]),
-            "wide rows/s": middle([b.rate for _, b in pairs]),
-            "ratio": middle([b.rate / a.rate for a, b in pairs]), "target": 0.8,
-            "narrow state bytes per batch": small.batches[-1].state_bytes,
-            "wide state bytes per batch": large.batches[-1].state_bytes,
-        })
+        self._note(
+            f"{name} of 1,000,000 rows against 1,000",
+            {
+                "narrow rows/s": middle([a.rate for a, _ in pairs]),
+                "wide rows/s": middle([b.rate for _, b in pairs]),
+                "ratio": middle([b.rate / a.rate for a, b in pairs]),
+                "target": 0.8,
+                "narrow state bytes per batch": small.batches[-1].state_bytes,
+                "wide state bytes per batch": large.batches[-1].state_bytes,
+            },
+        )
+
+    def _state(self) -> None:
+        """Bytes of state written by a batch of 100,000 rows, for windows of many sizes."""
+        data = make(self.folder, 2_000_000, 2)
+        written = {}
+        for seconds in (1, 10, 100, 1000):
+            query = GROUPED.format(window=f"{seconds} Seconds")
+            measured = ours(self.spark, data, query, 2_000_000, 100_000)
+            bytes_each = [b.state_bytes for b in measured.batches[-6:-1]]
+            written[f"window of {seconds * 1000:,} rows"] = int(middle(bytes_each))
+        self._note("state bytes written by a batch of 100,000 rows", written)
 
     def _small(self, name: str, query: str) -> None:
         data = make(self.folder, 40 * SMALL, 1)
@@ -95,15 +117,29 @@ class Bench:
         late = measured.batches[10:]
         parts = {k: middle([b.parts[k] for b in late]) * 1000 for k in late[0].parts}
         triggers = measured.triggers[10:]
-        spark = {
-            k: middle([t.get(k, 0) for t in triggers])
-            for k in ("triggerExecution", "latestOffset", "queryPlanning", "addBatch", "walCommit",
-                      "commitOffsets")
-        } if triggers else {}
-        self._note(f"batch of 1,000 rows, {name}", {
-            "milliseconds": middle([b.seconds for b in late]) * 1000, **parts,
-            **{f"spark {k}": v for k, v in spark.items()},
-        })
+        spark = (
+            {
+                k: middle([t.get(k, 0) for t in triggers])
+                for k in (
+                    "triggerExecution",
+                    "latestOffset",
+                    "queryPlanning",
+                    "addBatch",
+                    "walCommit",
+                    "commitOffsets",
+                )
+            }
+            if triggers
+            else {}
+        )
+        self._note(
+            f"batch of 1,000 rows, {name}",
+            {
+                "milliseconds": middle([b.seconds for b in late]) * 1000,
+                **parts,
+                **{f"spark {k}": v for k, v in spark.items()},
+            },
+        )
 
     def _note(self, name: str, values: dict[str, object]) -> None:
         self.results[name] = values
@@ -121,7 +157,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench")
     parser.add_argument("--folder", type=Path, default=Path("bench-out"))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--batch-files", type=int, default=4, help="files of 1M rows per batch")
+    parser.add_argument("--batch-files", type=int, default=8, help="files of 1M rows per batch")
     options = parser.parse_args()
     bench = Bench(options.folder, options.repeats, options.batch_files)
     bench.run()

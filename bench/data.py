@@ -23,12 +23,14 @@ def make(folder: Path, rows: int = ROWS, files: int = FILES) -> Path:
     for number in range(files):
         first = number * each
         stamps = START + 1000 * np.arange(first, first + each)
-        table = pa.table({
-            "item": random.integers(0, 10_000, each),
-            "price": np.round(random.lognormal(3, 1, each), 2),
-            "bidder": random.integers(0, 1_000_000, each),
-            "ts": pa.array(stamps).cast(pa.timestamp("us")),
-        })
+        table = pa.table(
+            {
+                "item": random.integers(0, 10_000, each),
+                "price": np.round(random.lognormal(3, 1, each), 2),
+                "bidder": random.integers(0, 1_000_000, each),
+                "ts": pa.array(stamps).cast(pa.timestamp("us")),
+            }
+        )
         pq.write_table(table, target / f"part-{number}.parquet")
     (target / "done").touch()
     return target

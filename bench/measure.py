@@ -46,16 +46,18 @@ def ours(
     reports: list[BatchReport] = []
     checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
     host = SparkHost(
-        spark, session.job(), lambda commit: [], checkpoint, wanted=frozenset(),
+        spark,
+        session.job(),
+        lambda commit: [],
+        checkpoint,
+        wanted=frozenset(),
         progress=reports.append,
     )
     try:
         host.run()
         triggers = [t for t in host.triggers if t.get("addBatch")]
+        assert len(triggers) == len(reports), "Spark has not told of every batch"
         seconds = sum(t["triggerExecution"] for t in triggers) / 1000
-        missing = len(reports) - len(triggers)
-        if missing > 0:  # Spark had not yet told of the last batch when it was stopped
-            seconds += sum(r.seconds for r in reports[-missing:])
         return Measured(rows, seconds, tuple(reports), tuple(triggers))
     finally:
         shutil.rmtree(checkpoint, ignore_errors=True)

@@ -17,8 +17,24 @@ GOLDEN = ROOT / "golden"
 FILES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "errors", "columns", "algebra", "aggregates", "lang", "operators", "settings", "catalog",
-    "bind", "rules", "plan", "connect", "engine", "session", "local", "spark", "testing", "api",
+    "errors",
+    "columns",
+    "algebra",
+    "aggregates",
+    "lang",
+    "operators",
+    "settings",
+    "catalog",
+    "bind",
+    "rules",
+    "plan",
+    "connect",
+    "engine",
+    "session",
+    "local",
+    "spark",
+    "testing",
+    "api",
     "cli",
 )
 """A package imports only from those before it."""
@@ -75,7 +91,8 @@ def test_only_the_spark_host_imports_pyspark(path):
     tree = ast.parse(path.read_text())
     late = {
         id(inner)
-        for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
         for inner in ast.walk(function)
     }
     typing = {
@@ -101,7 +118,8 @@ def test_operator_has_a_golden_file_and_words(operator):
 def test_every_operator_is_listed():
     defined = {
         node.name
-        for path in (SOURCE / "operators").glob("*.py") if path.stem not in HELPERS
+        for path in (SOURCE / "operators").glob("*.py")
+        if path.stem not in HELPERS
         for node in ast.parse(path.read_text()).body
         if isinstance(node, ast.ClassDef) and {ast.unparse(b) for b in node.bases} & BASES
     }

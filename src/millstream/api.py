@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 
 def connect(
-    spark: SparkSession | None = None, master: str | None = None, checkpoint: str | None = None,
-    settings: Mapping[str, Any] | None = None, base: str = ".",
+    spark: SparkSession | None = None,
+    master: str | None = None,
+    checkpoint: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    base: str = ".",
 ) -> Database:
     """Open a database of streams on Spark.
 
@@ -46,8 +49,12 @@ class Database:
     """Streams, tables, views and queries, and the one job that runs them."""
 
     def __init__(
-        self, spark: SparkSession | None, master: str | None, checkpoint: str | None,
-        settings: Mapping[str, Any], base: str,
+        self,
+        spark: SparkSession | None,
+        master: str | None,
+        checkpoint: str | None,
+        settings: Mapping[str, Any],
+        base: str,
     ) -> None:
         self._spark, self._master = spark, master
         self._checkpoint = checkpoint
@@ -89,8 +96,13 @@ class Database:
         self._changed()
 
     def stream(
-        self, name: str, frame: DataFrame, order_by: str | None = None, slack: int = 0,
-        ahead: int | None = None, idle: int | None = None,
+        self,
+        name: str,
+        frame: DataFrame,
+        order_by: str | None = None,
+        slack: int = 0,
+        ahead: int | None = None,
+        idle: int | None = None,
     ) -> None:
         """Declare a stream that comes from a Spark streaming DataFrame.
 
@@ -98,14 +110,20 @@ class Database:
         microseconds for a timestamp, `idle` always is.
         """
         if self._host is not None:
-            raise MillstreamError("a DataFrame cannot be added while the job runs",
-                                  hint="Stop it, add the stream, and start it again.")
+            raise MillstreamError(
+                "a DataFrame cannot be added while the job runs",
+                hint="Stop it, add the stream, and start it again.",
+            )
         if not frame.isStreaming:
-            raise MillstreamError(f'the DataFrame for stream "{name}" is not a streaming one',
-                                  hint="Make it with spark.readStream.")
+            raise MillstreamError(
+                f'the DataFrame for stream "{name}" is not a streaming one',
+                hint="Make it with spark.readStream.",
+            )
         columns = tuple((f.name, _arrow_type(f, name)) for f in frame.schema.fields)
         if order_by not in (None, CURRENT_TIME) and order_by not in dict(columns):
-            raise MillstreamError(f'column "{order_by}" does not exist in the DataFrame for "{name}"')
+            raise MillstreamError(
+                f'column "{order_by}" does not exist in the DataFrame for "{name}"'
+            )
         stream = Stream(name, columns, order_by, slack, ahead=ahead, idle=idle)
         self.session.add_stream(stream)
         self._foreign[name] = frame
@@ -152,8 +170,13 @@ class Database:
         if self._host is not None:
             raise MillstreamError("the job runs already", hint="Stop it first.")
         self._host = SparkHost(
-            self.spark, self._job(), self._receivers, self._checkpoint, follow,
-            foreign=self._foreign, tell=lambda notice: self.notices.append(notice),
+            self.spark,
+            self._job(),
+            self._receivers,
+            self._checkpoint,
+            follow,
+            foreign=self._foreign,
+            tell=lambda notice: self.notices.append(notice),
         )
         self._last = self._host
         return self._host
@@ -261,9 +284,13 @@ def _arrow_type(field: Any, stream: str) -> pa.DataType:
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), INTEGER),
         **dict.fromkeys(("float", "double"), DOUBLE),
         **dict.fromkeys(("timestamp", "timestamp_ntz"), TIMESTAMP),
-        "string": STRING, "boolean": BOOLEAN, "date": DATE,
+        "string": STRING,
+        "boolean": BOOLEAN,
+        "date": DATE,
     }
     if name not in kinds:
-        raise MillstreamError(f'column "{field.name}" of stream "{stream}" has the type {name}',
-                              hint="Select or cast it to a type Millstream has.")
+        raise MillstreamError(
+            f'column "{field.name}" of stream "{stream}" has the type {name}',
+            hint="Select or cast it to a type Millstream has.",
+        )
     return kinds[name]

@@ -61,8 +61,18 @@ class Stream:
     def declared(self) -> str:
         """A short name of the declaration; another one is another stream to operators with state."""
         columns = [(name, type_name(kind)) for name, kind in self.columns]
-        said = repr((self.name, columns, self.order_by, self.slack, self.source, self.options,
-                     self.ahead, self.idle))
+        said = repr(
+            (
+                self.name,
+                columns,
+                self.order_by,
+                self.slack,
+                self.source,
+                self.options,
+                self.ahead,
+                self.idle,
+            )
+        )
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def side(self, kind: str) -> Stream:

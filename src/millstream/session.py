@@ -129,8 +129,9 @@ class Session:
 
     def open(self, stream: Stream, follow: bool) -> Source:
         assert stream.source is not None
-        return open_source(stream.source, stream.name, stream.schema, dict(stream.options),
-                           stream.base, follow)
+        return open_source(
+            stream.source, stream.name, stream.schema, dict(stream.options), stream.base, follow
+        )
 
     def sources(self, follow: bool) -> dict[str, Source]:
         """The sources of all streams that have one."""
@@ -162,7 +163,8 @@ class Session:
         if len(registered) != 1:
             raise MillstreamError(
                 f"one query is expected here, and the text has {len(registered) or 'none'}",
-                hint="Give scripts to execute.")
+                hint="Give scripts to execute.",
+            )
         return registered[0]
 
     def _load(
@@ -173,8 +175,9 @@ class Session:
     def _named(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
         self.catalog.check_free(statement.name)
         if self._query(statement.name) is not None:
-            raise MillstreamError(f'query "{statement.name}" exists already',
-                                  hint="Choose another name.")
+            raise MillstreamError(
+                f'query "{statement.name}" exists already', hint="Choose another name."
+            )
         bound, said = bind_derived(statement, self.catalog, text)
         bound = outermost(bound)
         kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
@@ -218,16 +221,21 @@ class Session:
         if asked not in allowed:
             raise _wrong_kind(entry.name, kind, asked)
         if users := self._users(entry):
-            raise MillstreamError(f'{kind} "{entry.name}" is used by {", ".join(users)}',
-                                  hint="Drop what uses it first.")
+            raise MillstreamError(
+                f'{kind} "{entry.name}" is used by {", ".join(users)}',
+                hint="Drop what uses it first.",
+            )
         self.catalog.drop(entry.name)
         self.queries.pop(entry.name, None)
 
     def _nothing_to_drop(self, kind: str, name: str) -> MillstreamError:
         names = [*(e.name for e in self.catalog.entries.values()), *self.queries]
         near = closest(name, names)
-        hint = f'Did you mean "{near}"?' if near else (
-            f"Leave it out, or write DROP {kind.upper()} IF EXISTS.")
+        hint = (
+            f'Did you mean "{near}"?'
+            if near
+            else (f"Leave it out, or write DROP {kind.upper()} IF EXISTS.")
+        )
         return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def _users(self, entry: Stream | Table | View) -> list[str]:
@@ -247,8 +255,11 @@ class Session:
         lines = []
         for kind in ("streams", "tables", "views"):
             if what in (None, kind):
-                lines += [f"{kind_of(e)} {e.name}" for e in self.catalog.entries.values()
-                          if kind_of(e) + "s" == kind]
+                lines += [
+                    f"{kind_of(e)} {e.name}"
+                    for e in self.catalog.entries.values()
+                    if kind_of(e) + "s" == kind
+                ]
         if what in (None, "queries"):
             lines += [f"query {q.name} ({q.form}): {q.text}" for q in self.queries.values()]
         if what in (None, "settings"):
@@ -289,13 +300,16 @@ class Session:
             return query
         entry = self.catalog.entries.get(name.lower())
         if entry is not None:
-            raise MillstreamError(f'{kind_of(entry)} "{entry.name}" is not a query',
-                                  hint=f"Write DESCRIBE {entry.name}, or EXPLAIN SELECT ….")
+            raise MillstreamError(
+                f'{kind_of(entry)} "{entry.name}" is not a query',
+                hint=f"Write DESCRIBE {entry.name}, or EXPLAIN SELECT ….",
+            )
         near = closest(name, list(self.queries))
         names = ", ".join(self.queries)
         known = f"Write one of {names}." if names else "Write EXPLAIN SELECT …."
-        raise MillstreamError(f'query "{name}" does not exist',
-                              hint=f'Did you mean "{near}"?' if near else known)
+        raise MillstreamError(
+            f'query "{name}" does not exist', hint=f'Did you mean "{near}"?' if near else known
+        )
 
     def _explained(self, name: str, bound: Bound) -> Query:
         form = _form_of(bound)
@@ -308,7 +322,8 @@ class Session:
             near = closest(stage, STAGES)
             raise MillstreamError(
                 f'stage "{stage}" does not exist',
-                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.")
+                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
+            )
         stage = stage.lower()
         root = query.content_root or query.changes_root
         if stage != "bound" and self.settings.rules == "on":
@@ -326,5 +341,6 @@ def _form_of(bound: Bound) -> str:
 
 
 def _wrong_kind(name: str, kind: str, asked: str) -> MillstreamError:
-    return MillstreamError(f'"{name}" is a {kind}, not a {asked}',
-                           hint=f'Write DROP {kind.upper()} "{name}".')
+    return MillstreamError(
+        f'"{name}" is a {kind}, not a {asked}', hint=f'Write DROP {kind.upper()} "{name}".'
+    )

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from decimal import Decimal
+from importlib import import_module
 
 import numpy as np
 import pyarrow as pa
@@ -137,7 +138,8 @@ def test_a_row_that_is_too_long(opened, quote, rows):
 
 
 def test_a_row_longer_than_any_piece_is_found_in_little_memory(opened, monkeypatch):
-    monkeypatch.setattr("millstream.connect.records.MOST_BYTES", 4096)
+    records = import_module("millstream.connect.records")  # millstream.connect is a function, too
+    monkeypatch.setattr(records, "MOST_BYTES", 4096)
     text = "item,price,who\n1,2,a\n2,3," + "x" * 3_000_000 + "\n3,4,c\n"
     source = opened("a.csv", text, BIDS, max_row_bytes="1000")
     good, errors, _ = drain(source, 10)

@@ -65,8 +65,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "rtrim": ("without spaces at the end", "rtrim('lamp  ')"),
     "reverse": ("backwards", "reverse(name)"),
     "initcap": ("every word with a capital", "initcap('red lamp')"),
-    "substring": ("from position start, counted from 1, or from the end if negative",
-                  "substring(name, 2, 2)"),
+    "substring": (
+        "from position start, counted from 1, or from the end if negative",
+        "substring(name, 2, 2)",
+    ),
     "left": ("the first characters", "left(name, 2)"),
     "right": ("the last characters", "right(name, 2)"),
     "replace": ("every occurrence replaced", "replace(name, 'l', 'd')"),
@@ -101,10 +103,14 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "minute": ("the minute", "minute(ts)"),
     "second": ("the second, whole", "second(ts)"),
     "to_date": ("its day", "to_date(ts)"),
-    "unix_micros": ("microseconds since 1970-01-01",
-                    "unix_micros(TIMESTAMP '1970-01-01 00:00:01')"),
-    "date_trunc": ("the beginning of the year, month, … microsecond it lies in",
-                   "date_trunc('hour', ts)"),
+    "unix_micros": (
+        "microseconds since 1970-01-01",
+        "unix_micros(TIMESTAMP '1970-01-01 00:00:01')",
+    ),
+    "date_trunc": (
+        "the beginning of the year, month, … microsecond it lies in",
+        "date_trunc('hour', ts)",
+    ),
     "distinct_from": ("not equal, NULL being a value like others", "NULL IS DISTINCT FROM 1"),
     "atan": ("arc tangent", "atan(0)"),
     "atan2": ("the angle of the point (x, y)", "atan2(0, 1)"),
@@ -194,12 +200,16 @@ def settings() -> Iterator[str]:
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
-    "functions": functions, "aliases": aliases, "aggregates": aggregates, "settings": settings,
+    "functions": functions,
+    "aliases": aliases,
+    "aggregates": aggregates,
+    "settings": settings,
 }
 
 
 def filled(page: Path) -> str:
     """The text of a page with its tables made anew."""
+
     def fill(hole: re.Match[str]) -> str:
         return hole[1] + "\n".join(TABLES[hole[2]]()) + "\n" + hole[3]
 

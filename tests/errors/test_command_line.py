@@ -64,19 +64,34 @@ def test_wrong_script(shell: Shell, tmp_path: Path, text: str, expected: str) ->
         assert "\n".join(line.rstrip() for line in shell.err.strip("\n").splitlines()) == wanted
 
 
-@pytest.mark.parametrize(("name", "content", "message"), [
-    ("missing.sql", None, 'script "{path}" does not exist'),
-    ("latin.sql", b"SELECT 1;\n-- caf\xe9", 'script "{path}" is not text in UTF-8: see line 2'),
-    ("zero.sql", b"SELECT \0", "the script holds a zero byte and is not text"),
-    ("long.sql", b" " * 10_000_000,
-     'script "{path}" has 10,000,000 bytes; the limit is 4,000,000'),
-    ("wide.sql", b" " * 2_000_000,
-     "the script is 2,000,000 characters long; the limit is 1,000,000"),
-    ("deep.sql", b"SELECT " + b"(" * 1000 + b"1" + b")" * 1000,
-     "the script is nested more than 200 deep here"),
-    ("chain.sql", b"SELECT " + b"1+" * 9000 + b"1 FROM s",
-     "the query is more than 500 operators deep"),
-])
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("missing.sql", None, 'script "{path}" does not exist'),
+        ("latin.sql", b"SELECT 1;\n-- caf\xe9", 'script "{path}" is not text in UTF-8: see line 2'),
+        ("zero.sql", b"SELECT \0", "the script holds a zero byte and is not text"),
+        (
+            "long.sql",
+            b" " * 10_000_000,
+            'script "{path}" has 10,000,000 bytes; the limit is 4,000,000',
+        ),
+        (
+            "wide.sql",
+            b" " * 2_000_000,
+            "the script is 2,000,000 characters long; the limit is 1,000,000",
+        ),
+        (
+            "deep.sql",
+            b"SELECT " + b"(" * 1000 + b"1" + b")" * 1000,
+            "the script is nested more than 200 deep here",
+        ),
+        (
+            "chain.sql",
+            b"SELECT " + b"1+" * 9000 + b"1 FROM s",
+            "the query is more than 500 operators deep",
+        ),
+    ],
+)
 def test_unreadable_script(
     shell: Shell, tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:
@@ -113,25 +128,45 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
     assert 'stream "s" has no SOURCE and stays empty' in shell.err
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("--host", "locl"), '--host cannot be "locl"\nhint: Did you mean "local"?'),
-    (("--format", "xml"), '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet.'),
-    (("--set", "batch_rows"), '--set takes key=value, and this is "batch_rows"\n'
-     "hint: Write for example --set batch_rows=1000."),
-    (("--set", "batch_row=1"),
-     'setting "batch_row" does not exist\nhint: Did you mean "batch_rows"?'),
-    (("--set", "batch_rows=-1"), 'setting "batch_rows" cannot be "-1"\n'
-     "hint: Write a whole number from 1 to 100,000,000."),
-    (("--set", "rules=maybe"), 'setting "rules" cannot be "maybe"\nhint: Write on or off.'),
-    (("--host", "local", "--checkpoint", "state"),
-     "the local host keeps no checkpoint\nhint: Use --host spark."),
-    (("--host", "local", "--out", "items.csv"),
-     '--out needs a folder, and "items.csv" is a file\nhint: Name another folder.'),
-    (("--host", "local", "--out", "items.csv/x"),
-     '--out cannot use the folder "items.csv/x": not a directory\nhint: Name another folder.'),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--host", "locl"), '--host cannot be "locl"\nhint: Did you mean "local"?'),
+        (("--format", "xml"), '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet.'),
+        (
+            ("--set", "batch_rows"),
+            '--set takes key=value, and this is "batch_rows"\n'
+            "hint: Write for example --set batch_rows=1000.",
+        ),
+        (
+            ("--set", "batch_row=1"),
+            'setting "batch_row" does not exist\nhint: Did you mean "batch_rows"?',
+        ),
+        (
+            ("--set", "batch_rows=-1"),
+            'setting "batch_rows" cannot be "-1"\n'
+            "hint: Write a whole number from 1 to 100,000,000.",
+        ),
+        (("--set", "rules=maybe"), 'setting "rules" cannot be "maybe"\nhint: Write on or off.'),
+        (
+            ("--host", "local", "--checkpoint", "state"),
+            "the local host keeps no checkpoint\nhint: Use --host spark.",
+        ),
+        (
+            ("--host", "local", "--out", "items.csv"),
+            '--out needs a folder, and "items.csv" is a file\nhint: Name another folder.',
+        ),
+        (
+            ("--host", "local", "--out", "items.csv/x"),
+            '--out cannot use the folder "items.csv/x": not a directory\nhint: Name another folder.',
+        ),
+    ],
+)
 def test_wrong_values(
-    shell: Shell, script: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...],
+    shell: Shell,
+    script: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
     message: str,
 ) -> None:
     monkeypatch.chdir(script.parent)
@@ -139,16 +174,21 @@ def test_wrong_values(
     assert shell.err.strip() == message
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
-    (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
-    (("run",), "missing argument 'SCRIPT.sql'"),
-    (("run", "a.sql", "--hots", "local"),
-     "option --hots does not exist\nhint: Did you mean --host?"),
-    (("run", "a.sql", "--host"), "option --host needs a value"),
-    (("run", "a.sql", "b.sql"), 'argument "b.sql" has no meaning here'),
-    (("demo", "--seconds", "long"), "option --seconds: "),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
+        (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
+        (("run",), "missing argument 'SCRIPT.sql'"),
+        (
+            ("run", "a.sql", "--hots", "local"),
+            "option --hots does not exist\nhint: Did you mean --host?",
+        ),
+        (("run", "a.sql", "--host"), "option --host needs a value"),
+        (("run", "a.sql", "b.sql"), 'argument "b.sql" has no meaning here'),
+        (("demo", "--seconds", "long"), "option --seconds: "),
+    ],
+)
 def test_wrong_command(shell: Shell, arguments: tuple[str, ...], message: str) -> None:
     assert shell(*arguments) == 2
     assert shell.err.startswith(message)

@@ -25,7 +25,8 @@ ROWS = [
     (6, None, None, None, "", None, None, "", "", ""),
 ]
 CASES = [
-    line for line in Path(__file__).with_name("scalars.txt").read_text().splitlines()
+    line
+    for line in Path(__file__).with_name("scalars.txt").read_text().splitlines()
     if line and not line.startswith("#")
 ]
 STREAM = """
@@ -69,7 +70,8 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     results = run_script(STREAM + queries, folder)
     return {
         expression: results[f"q{g + 1}"].column(f"c{k}").to_pylist()
-        for g, group in enumerate(groups) for k, expression in enumerate(group)
+        for g, group in enumerate(groups)
+        for k, expression in enumerate(group)
     }
 
 
@@ -96,16 +98,20 @@ def _value(word: str, quoted: bool) -> Any:
 def _write(folder: Path) -> None:
     import json
 
-    lines = [json.dumps({c: None if v == "" and c != "s" else v for c, v in zip(COLUMNS, row)})
-             for row in ROWS]
+    lines = [
+        json.dumps({c: None if v == "" and c != "s" else v for c, v in zip(COLUMNS, row)})
+        for row in ROWS
+    ]
     (folder / "rows.jsonl").write_text("\n".join(lines) + "\n")
 
 
 @cache
 def _connection() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
-    connection.sql("CREATE TABLE r (n bigint, i bigint, j bigint, x double, d decimal(6,2), "
-                   "s varchar, t varchar, b boolean, ts timestamp, day date)")
+    connection.sql(
+        "CREATE TABLE r (n bigint, i bigint, j bigint, x double, d decimal(6,2), "
+        "s varchar, t varchar, b boolean, ts timestamp, day date)"
+    )
     rows = [[None if v == "" and c != "s" else v for c, v in zip(COLUMNS, row)] for row in ROWS]
     connection.executemany("INSERT INTO r VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return connection
@@ -124,8 +130,9 @@ def _equal(a: Any, b: Any) -> bool:
     if a is None or b is None:
         return a is b
     if isinstance(a, dt.datetime) != isinstance(b, dt.datetime):
-        a, b = (v if isinstance(v, dt.datetime) else dt.datetime(v.year, v.month, v.day)
-                for v in (a, b))
+        a, b = (
+            v if isinstance(v, dt.datetime) else dt.datetime(v.year, v.month, v.day) for v in (a, b)
+        )
     if isinstance(a, (int, float, Decimal)) and isinstance(b, (int, float, Decimal)):
         return math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12)
     return a == b

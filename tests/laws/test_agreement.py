@@ -1,8 +1,9 @@
 """The engine agrees with the oracle on generated scripts, whatever must not matter."""
 
 import pytest
-from laws.engine import mismatch
 from oracle.generate import random_case, shrink
+
+from laws.engine import mismatch
 
 CHUNK = 50
 CASES = 2000

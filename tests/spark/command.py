@@ -37,8 +37,12 @@ def command(*words: object) -> list[str]:
 
 def start(*words: object) -> subprocess.Popen:
     return subprocess.Popen(
-        command(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        command(*words),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
 
 

@@ -10,7 +10,10 @@ from millstream.testing.run import Kept
 
 
 def run_on_spark(
-    spark, script: str, base: str | Path, settings: dict[str, str] | None = None,
+    spark,
+    script: str,
+    base: str | Path,
+    settings: dict[str, str] | None = None,
     checkpoint: str | None = None,
 ) -> dict[str, pa.Table]:
     """The results of a bounded script, as `millstream.testing.run_script` gives them."""

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from spark.command import BIDS, files, write_bids
 
 from millstream.cli.running import Options, _receivers
 from millstream.errors import MillstreamError
 from millstream.session import Session
 from millstream.spark.host import SparkHost
+from spark.command import BIDS, files, write_bids
 
 pytestmark = pytest.mark.spark
 
@@ -29,14 +29,19 @@ class Run:
         options = Options(self.folder / "script.sql", out=self.folder / "out", changes=True)
         self.notices = []
         host = SparkHost(
-            self.spark, job, lambda commit: _receivers(job, options, commit),
-            str(self.folder / "checkpoint"), tell=lambda notice: self.notices.append(notice.message),
+            self.spark,
+            job,
+            lambda commit: _receivers(job, options, commit),
+            str(self.folder / "checkpoint"),
+            tell=lambda notice: self.notices.append(notice.message),
         )
         first = host.commit.batch if host.commit else -1
 
         def enough() -> bool:
-            return batches is not None and host.commit is not None and (
-                host.commit.batch - first >= batches
+            return (
+                batches is not None
+                and host.commit is not None
+                and (host.commit.batch - first >= batches)
             )
 
         host.run(enough)

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from spark.command import files, run, start, write_bids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -34,8 +35,17 @@ def batches_done(checkpoint: Path) -> int:
 
 def test_killed_runs_leave_the_same_files(tmp_path: Path, whole: dict[str, bytes]) -> None:
     script = write_bids(tmp_path, ROWS)
-    words = ("run", script, "--out", tmp_path / "out", "--changes", "--checkpoint",
-             tmp_path / "checkpoint", "--set", f"batch_rows={BATCH}")
+    words = (
+        "run",
+        script,
+        "--out",
+        tmp_path / "out",
+        "--changes",
+        "--checkpoint",
+        tmp_path / "checkpoint",
+        "--set",
+        f"batch_rows={BATCH}",
+    )
     chance = random.Random(11)
     for wanted in (1, 5, 9):
         process = start(*words)

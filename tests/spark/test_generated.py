@@ -8,6 +8,7 @@ from laws.engine import compare
 from oracle.combine import combine
 from oracle.evaluate import evaluate
 from oracle.generate import random_case, write
+
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark

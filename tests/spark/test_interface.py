@@ -10,7 +10,9 @@ import millstream
 
 pytestmark = pytest.mark.spark
 
-DECLARED = "CREATE STREAM bids (item bigint, price double, ts bigint) ORDER BY ts SOURCE 'bids.csv';"
+DECLARED = (
+    "CREATE STREAM bids (item bigint, price double, ts bigint) ORDER BY ts SOURCE 'bids.csv';"
+)
 
 
 @pytest.fixture

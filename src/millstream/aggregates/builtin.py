@@ -18,8 +18,20 @@ ALIASES = {
     "approx_count_distinct": "count_distinct",
 }
 NAMES = (
-    "count", "sum", "avg", "min", "max", "var_samp", "var_pop", "stddev_samp", "stddev_pop",
-    "median", "quantile", "first", "last", "count_distinct",
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "var_samp",
+    "var_pop",
+    "stddev_samp",
+    "stddev_pop",
+    "median",
+    "quantile",
+    "first",
+    "last",
+    "count_distinct",
 )
 
 

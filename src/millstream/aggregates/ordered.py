@@ -40,8 +40,15 @@ class Ordered:
     by_time: bool = False
 
     def run(
-        self, trace: Trace, weights: np.ndarray, groups: np.ndarray, values: pa.Array,
-        by: tuple[pa.Array, ...], present: Entries, group_count: int, fraction: float | None,
+        self,
+        trace: Trace,
+        weights: np.ndarray,
+        groups: np.ndarray,
+        values: pa.Array,
+        by: tuple[pa.Array, ...],
+        present: Entries,
+        group_count: int,
+        fraction: float | None,
     ) -> tuple[pa.Array, Entries]:
         """The result for every row of the trace, and the values present at the end."""
         every = pa.concat_arrays([present.value, values])
@@ -51,15 +58,25 @@ class Ordered:
         counted = np.ones(len(group), np.bool_) if valid is None else valid
         slots, starts, example = _slots(keys, group, counted, group_count)
         known = len(present.count)
-        counts = np.bincount(
-            slots[:known], weights=present.count, minlength=len(example)
-        ).astype(np.int64)
+        counts = np.bincount(slots[:known], weights=present.count, minlength=len(example)).astype(
+            np.int64
+        )
         at = float(self.fraction if fraction is None else fraction)
         found = running_order(
-            trace.event, trace.group, trace.row, len(trace), weights, counted[known:], slots[known:],
-            counts, starts, at,
+            trace.event,
+            trace.group,
+            trace.row,
+            len(trace),
+            weights,
+            counted[known:],
+            slots[known:],
+            counts,
+            starts,
+            at,
         )
-        result = self.finish(every, example, *found[:2], found[2] if not self.distinct else found[3], at)
+        result = self.finish(
+            every, example, *found[:2], found[2] if not self.distinct else found[3], at
+        )
         left = np.flatnonzero(counts > 0)
         rest = pa.array(example[left])
         after = Entries(
@@ -107,8 +124,12 @@ def _ranks(key: pa.Array) -> np.ndarray:
 
 
 def _value(
-    every: pa.Array, example: np.ndarray, below: np.ndarray, above: np.ndarray,
-    sizes: np.ndarray, fraction: float,
+    every: pa.Array,
+    example: np.ndarray,
+    below: np.ndarray,
+    above: np.ndarray,
+    sizes: np.ndarray,
+    fraction: float,
 ) -> pa.Array:
     """The value at the lower slot; NULL where there is none."""
     if len(example) == 0:
@@ -118,8 +139,12 @@ def _value(
 
 
 def _between(
-    every: pa.Array, example: np.ndarray, below: np.ndarray, above: np.ndarray,
-    sizes: np.ndarray, fraction: float,
+    every: pa.Array,
+    example: np.ndarray,
+    below: np.ndarray,
+    above: np.ndarray,
+    sizes: np.ndarray,
+    fraction: float,
 ) -> pa.Array:
     """The value at the fraction, drawn in a straight line between its two neighbours."""
     low = _value(every, example, below, above, sizes, fraction).cast(pa.float64(), safe=False)
@@ -131,8 +156,12 @@ def _between(
 
 
 def _number(
-    every: pa.Array, example: np.ndarray, below: np.ndarray, above: np.ndarray,
-    sizes: np.ndarray, fraction: float,
+    every: pa.Array,
+    example: np.ndarray,
+    below: np.ndarray,
+    above: np.ndarray,
+    sizes: np.ndarray,
+    fraction: float,
 ) -> pa.Array:
     """How many distinct values there are."""
     return pa.array(sizes, pa.int64())

@@ -33,26 +33,34 @@ class Total:
     run: Callable[[Trace, np.ndarray, pa.Array, Totals], tuple[np.ndarray, ...]]
 
 
-def _count(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+def _count(
+    trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals
+) -> tuple[np.ndarray, ...]:
     valid = validity(values)
     if valid is None:
         valid = np.ones(len(values), np.bool_)
     return (running_counts(*_along(trace), weights, valid, totals[0]),)
 
 
-def _whole_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+def _whole_sum(
+    trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals
+) -> tuple[np.ndarray, ...]:
     lower, upper = _integers(values)
     return (running_integers(*_along(trace), weights, _valid(values), lower, upper, *totals),)
 
 
-def _real_sum(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+def _real_sum(
+    trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals
+) -> tuple[np.ndarray, ...]:
     sums, odd = np.stack(totals[:2], axis=1), np.stack(totals[2:], axis=1)
     out = running_floats(*_along(trace), weights, _valid(values), as_floats(values), sums, odd)
     _put_back(totals, sums, odd)
     return (out,)
 
 
-def _squares(trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals) -> tuple[np.ndarray, ...]:
+def _squares(
+    trace: Trace, weights: np.ndarray, values: pa.Array, totals: Totals
+) -> tuple[np.ndarray, ...]:
     sums = np.stack(totals[:4], axis=1)
     out = running_squares(
         *_along(trace), weights, _valid(values), as_floats(values), sums, *totals[4:]

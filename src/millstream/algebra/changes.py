@@ -198,9 +198,7 @@ def concat_rows(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Reco
     """One batch from many of the same column types; the names are the schema's."""
     if len(schema) == 0:
         return no_rows(schema)
-    arrays = [
-        pa.concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))
-    ]
+    arrays = [pa.concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -17,8 +17,25 @@ from millstream.algebra.types import BOOLEAN, type_name
 INFIX = ("and", "or", "like", "div")
 """Functions with a name that are written between their arguments."""
 
-WORDS = frozenset(("and", "as", "case", "cast", "div", "else", "end", "false", "like", "null", "on",
-                   "or", "then", "true", "when"))
+WORDS = frozenset(
+    (
+        "and",
+        "as",
+        "case",
+        "cast",
+        "div",
+        "else",
+        "end",
+        "false",
+        "like",
+        "null",
+        "on",
+        "or",
+        "then",
+        "true",
+        "when",
+    )
+)
 
 
 class Expression:

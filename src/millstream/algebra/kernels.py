@@ -156,8 +156,9 @@ def _round_near(values: pa.Array, digits: int) -> pa.Array:
     if digits > 15:
         return values
     near = pc.less(pc.abs(values), _EXACT)
-    rounded = pc.round(pc.if_else(near, values, 0.0), ndigits=digits,
-                       round_mode="half_towards_infinity")
+    rounded = pc.round(
+        pc.if_else(near, values, 0.0), ndigits=digits, round_mode="half_towards_infinity"
+    )
     return pc.if_else(near, rounded, values)
 
 
@@ -283,8 +284,13 @@ def join_texts(separator: pa.Array, *parts: pa.Array) -> pa.Array:
     """The parts that are not NULL, with the separator between them."""
     # Arrow's own kernel loses rows in which all parts are NULL.
     rows = zip(separator.to_pylist(), *(part.to_pylist() for part in parts))
-    return pa.array([None if between is None else between.join(p for p in row if p is not None)
-                     for between, *row in rows], STRING)
+    return pa.array(
+        [
+            None if between is None else between.join(p for p in row if p is not None)
+            for between, *row in rows
+        ],
+        STRING,
+    )
 
 
 def truncate_time(values: pa.Array, unit: str) -> pa.Array:
@@ -388,6 +394,8 @@ def read_times(texts: pa.Array) -> pa.Array:
 
 
 def read_booleans(texts: pa.Array) -> pa.Array:
-    words = {**dict.fromkeys(("true", "t", "yes", "y", "1"), True),
-             **dict.fromkeys(("false", "f", "no", "n", "0"), False)}
+    words = {
+        **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
+        **dict.fromkeys(("false", "f", "no", "n", "0"), False),
+    }
     return mapped(lambda text: words.get(text.lower()), BOOLEAN)(texts)

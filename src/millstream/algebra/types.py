@@ -32,7 +32,9 @@ def type_from_text(text: str) -> pa.DataType | None:
     >>> type_from_text("varchar(20)"), type_from_text("decimal(10, 2)")
     (DataType(string), Decimal128Type(decimal128(10, 2)))
     """
-    match = re.fullmatch(r"([a-z ]+?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", text.strip().lower())
+    match = re.fullmatch(
+        r"([a-z ]+?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", text.strip().lower()
+    )
     if match is None:
         return None
     name, first, second = match.groups()

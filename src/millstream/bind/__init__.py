@@ -10,5 +10,11 @@ from millstream.bind.statements import (
 )
 
 __all__ = [
-    "Bound", "bind_derived", "bind_query", "bind_stream", "bind_table", "outermost", "source_fault",
+    "Bound",
+    "bind_derived",
+    "bind_query",
+    "bind_stream",
+    "bind_table",
+    "outermost",
+    "source_fault",
 ]

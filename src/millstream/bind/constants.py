@@ -30,8 +30,10 @@ def literal(text: str, is_string: bool) -> Literal:
         return Literal(text, STRING)
     if text.removeprefix("-").isdigit():
         if len(text) > 20 or not -(2**63) <= int(text) < 2**63:
-            raise MillstreamError(f"number {_shortened(text)} is too large for a bigint",
-                                  hint="Write it as a double, with a point: 1e20.")
+            raise MillstreamError(
+                f"number {_shortened(text)} is too large for a bigint",
+                hint="Write it as a double, with a point: 1e20.",
+            )
         return Literal(int(text), INTEGER)
     if not math.isfinite(float(text)):
         raise MillstreamError(f"number {_shortened(text)} is too large for a double")

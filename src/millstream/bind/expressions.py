@@ -38,27 +38,73 @@ from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
 
 OPERATORS: dict[type, str] = {
-    exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "div", exp.Mod: "%",
-    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-    exp.And: "and", exp.Or: "or", exp.Like: "like", exp.DPipe: "concat",
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "div",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.Like: "like",
+    exp.DPipe: "concat",
     exp.NullSafeNEQ: "distinct_from",
 }
 READING = {"=", "<>", "<", "<=", ">", ">=", "distinct_from", "+", "-", "coalesce", "nullif"}
 """Where a string constant beside a time or a number is read as one: ts > '2024-01-01'."""
 ALIASES = {
-    "char_length": "length", "character_length": "length", "len": "length", "substr": "substring",
-    "mid": "substring", "ceiling": "ceil", "pow": "power", "ucase": "upper", "lcase": "lower",
-    "ifnull": "coalesce", "nvl": "coalesce", "log": "ln", "truncate": "trunc", "mod": "%",
-    "startswith": "starts_with", "endswith": "ends_with", "dayofmonth": "day", "date": "to_date",
-    "weekofyear": "week", "dow": "dayofweek", "doy": "dayofyear", "signum": "sign",
-    "timestamp_trunc": "date_trunc", "btrim": "trim", "regexp_matches": "regexp_like",
-    "rlike": "regexp_like", "isnull": "is_null", "date_diff": "datediff", "unix_seconds": "epoch",
-    "from_unixtime": "to_timestamp", "timestamp_seconds": "to_timestamp",
+    "char_length": "length",
+    "character_length": "length",
+    "len": "length",
+    "substr": "substring",
+    "mid": "substring",
+    "ceiling": "ceil",
+    "pow": "power",
+    "ucase": "upper",
+    "lcase": "lower",
+    "ifnull": "coalesce",
+    "nvl": "coalesce",
+    "log": "ln",
+    "truncate": "trunc",
+    "mod": "%",
+    "startswith": "starts_with",
+    "endswith": "ends_with",
+    "dayofmonth": "day",
+    "date": "to_date",
+    "weekofyear": "week",
+    "dow": "dayofweek",
+    "doy": "dayofyear",
+    "signum": "sign",
+    "timestamp_trunc": "date_trunc",
+    "btrim": "trim",
+    "regexp_matches": "regexp_like",
+    "rlike": "regexp_like",
+    "isnull": "is_null",
+    "date_diff": "datediff",
+    "unix_seconds": "epoch",
+    "from_unixtime": "to_timestamp",
+    "timestamp_seconds": "to_timestamp",
 }
 CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
 CONSTANTS = {"pi": math.pi, "e": math.e}
-UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond",
-         "microsecond")
+UNITS = (
+    "year",
+    "quarter",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "millisecond",
+    "microsecond",
+)
 PARTS = ("epoch", "dow", "dayofweek", "doy", "dayofyear")
 EXAMPLES = {TIMESTAMP: "'2024-01-31 12:30:00'", DATE: "'2024-01-31'", BOOLEAN: "TRUE or FALSE"}
 
@@ -193,13 +239,20 @@ class Expressions:
         like, mark = node.this, node.expression
         pattern = like.expression
         if not (isinstance(mark, exp.Literal) and mark.is_string and len(mark.this) == 1):
-            raise MillstreamError("ESCAPE needs a string of one character",
-                                  place_of(mark, self.text), hint="Write ESCAPE '!'.")
+            raise MillstreamError(
+                "ESCAPE needs a string of one character",
+                place_of(mark, self.text),
+                hint="Write ESCAPE '!'.",
+            )
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-            raise MillstreamError("a pattern with ESCAPE must be a constant",
-                                  place_of(pattern, self.text), hint="Write LIKE 'a!%' ESCAPE '!'.")
-        plain = type(like)(this=like.this, expression=exp.Literal.string(
-            with_backslashes(pattern.this, mark.this)))
+            raise MillstreamError(
+                "a pattern with ESCAPE must be a constant",
+                place_of(pattern, self.text),
+                hint="Write LIKE 'a!%' ESCAPE '!'.",
+            )
+        plain = type(like)(
+            this=like.this, expression=exp.Literal.string(with_backslashes(pattern.this, mark.this))
+        )
         return self._bind(plain)
 
     def _is(self, node: exp.Is) -> Expression:
@@ -224,8 +277,9 @@ class Expressions:
                 hint="List the values, or join with the table in FROM.",
             )
         value = self.bind(node.this)
-        tests = [self._apply("=", [value, self.bind(e)], [node.this, e], node)
-                 for e in node.expressions]
+        tests = [
+            self._apply("=", [value, self.bind(e)], [node.this, e], node) for e in node.expressions
+        ]
         result = tests[0]
         for test in tests[1:]:
             result = Call("or", (result, test), BOOLEAN)
@@ -303,8 +357,10 @@ class Expressions:
 
     def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
         if len(given) != 3:
-            raise MillstreamError(f'function "if" takes 3 arguments, and here {_count(given)}',
-                                  hint="Write if(condition, value, other).")
+            raise MillstreamError(
+                f'function "if" takes 3 arguments, and here {_count(given)}',
+                hint="Write if(condition, value, other).",
+            )
         condition = self.condition(given[0], "if")
         values = [self.bind(n) for n in given[1:]]
         kind = self._common(values, given[1:], "the values of if")
@@ -320,8 +376,11 @@ class Expressions:
             hint = "WHERE tests single rows; test groups in HAVING."
         else:
             hint = "Move it to the select list or to HAVING."
-        raise MillstreamError(f'aggregate "{name}" cannot stand in {self.clause}',
-                              name_place_of(node, self.text), hint=hint)
+        raise MillstreamError(
+            f'aggregate "{name}" cannot stand in {self.clause}',
+            name_place_of(node, self.text),
+            hint=hint,
+        )
 
     def _common(
         self, values: list[Expression], written: Sequence[exp.Expr], what: str
@@ -332,7 +391,8 @@ class Expressions:
             if joined is None:
                 raise MillstreamError(
                     f"{what} have no common type: {type_name(kind)} and {type_name(value.type)}",
-                    place_of(node, self.text), hint=f"CAST it to {type_name(kind)}, or the others.",
+                    place_of(node, self.text),
+                    hint=f"CAST it to {type_name(kind)}, or the others.",
                 )
             kind = joined
         return STRING if kind == NULL else kind
@@ -345,8 +405,11 @@ class Expressions:
     def _no_function(self, name: str, node: exp.Expr) -> MillstreamError:
         place = name_place_of(node, self.text)
         if name in LATER:
-            return MillstreamError(f'aggregate "{name}" is not supported yet', place,
-                                   hint=f"Use one of {', '.join(AGGREGATES)}.")
+            return MillstreamError(
+                f'aggregate "{name}" is not supported yet',
+                place,
+                hint=f"Use one of {', '.join(AGGREGATES)}.",
+            )
         near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
         hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
         return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
@@ -375,15 +438,21 @@ class Expressions:
         if not name[0].isalpha():
             return None
         kinds = [argument.type for argument in arguments]
-        odd = [i for i in range(len(kinds))
-               if FUNCTIONS[name].sign([*kinds[:i], NULL, *kinds[i + 1 :]]) is not None]
+        odd = [
+            i
+            for i in range(len(kinds))
+            if FUNCTIONS[name].sign([*kinds[:i], NULL, *kinds[i + 1 :]]) is not None
+        ]
         return place_of(written[odd[0]], self.text) if len(odd) == 1 else None
 
     def _check_constant(self, name: str, value: Expression, node: exp.Expr) -> None:
         place = place_of(node, self.text)
         if not isinstance(value, Literal):
-            raise MillstreamError(f'this argument of function "{name}" must be a constant', place,
-                                  hint=f"Write {FUNCTIONS[name].usage}.")
+            raise MillstreamError(
+                f'this argument of function "{name}" must be a constant',
+                place,
+                hint=f"Write {FUNCTIONS[name].usage}.",
+            )
         if name == "date_trunc":
             self._unit(node, UNITS)
         elif value.value is not None:
@@ -399,7 +468,8 @@ class Expressions:
         if unit not in units:
             near = closest(unit, tuple(units))
             raise MillstreamError(
-                f"unit {value} does not exist", place_of(node, self.text),
+                f"unit {value} does not exist",
+                place_of(node, self.text),
                 hint=f"Did you mean '{near}'?" if near else f"Write one of {', '.join(units)}.",
             )
         return unit

@@ -48,20 +48,26 @@ class Grouping:
             if len(given) != 2:
                 raise MillstreamError(
                     'aggregate "quantile" takes a value and a fraction',
-                    name_place_of(node, text), hint="Write quantile(price, 0.9).")
+                    name_place_of(node, text),
+                    hint="Write quantile(price, 0.9).",
+                )
             fraction = given.pop()
             parameter = _fraction(inside.bind(fraction), place_of(fraction, text))
         if len(given) != 1:
             here = "are none" if not given else f"are {len(given)}"
-            raise MillstreamError(f'aggregate "{name}" takes one argument, and here {here}',
-                                  name_place_of(node, text), hint=f"Write {name}(column).")
+            raise MillstreamError(
+                f'aggregate "{name}" takes one argument, and here {here}',
+                name_place_of(node, text),
+                hint=f"Write {name}(column).",
+            )
         value = inside.bind(given[0])
         if value.type == NULL:
             value = coerce(value, INTEGER)
         kind = result_type(name, value.type)
         if kind is None:
             raise MillstreamError(
-                f'aggregate "{name}" cannot take {a(value.type)}', place_of(given[0], text),
+                f'aggregate "{name}" cannot take {a(value.type)}',
+                place_of(given[0], text),
                 hint=_advice(name, value.type, to_sql(given[0])),
             )
         columns = (self._argument(value), *(STAMPS if name in BY_TIME else ()))
@@ -115,8 +121,14 @@ def after_grouping(
 
 def _ungrouped(name: str, node: exp.Expr, text: str, grouped: bool) -> MillstreamError:
     """A column that may differ within a group, pointed at where it stands by itself."""
-    written = next((c for c in _bare_columns(node) if name.lower() in
-                    (c.name.lower(), f"{c.table}.{c.name}".lower())), None)
+    written = next(
+        (
+            c
+            for c in _bare_columns(node)
+            if name.lower() in (c.name.lower(), f"{c.table}.{c.name}".lower())
+        ),
+        None,
+    )
     shown = to_sql(written) if written is not None else name
     group = "Add it to GROUP BY" if grouped else f"Add GROUP BY {shown}"
     return MillstreamError(
@@ -128,6 +140,7 @@ def _ungrouped(name: str, node: exp.Expr, text: str, grouped: bool) -> Millstrea
 
 def _bare_columns(node: exp.Expr) -> Iterator[exp.Column]:
     """The columns of an expression that stand outside of its aggregates."""
+
     def is_aggregate(part: exp.Expr) -> bool:
         name = str(part.this).lower() if isinstance(part, exp.Anonymous) else ""
         return ALIASES.get(name, name) in NAMES
@@ -152,19 +165,26 @@ def _distinct(name: str, given: list[exp.Expr], text: str) -> tuple[str, list[ex
     if name in ("min", "max"):
         return name, inner
     if name not in ("count", "count_distinct"):
-        raise MillstreamError(f"{name}(DISTINCT …) is not supported yet",
-                              hint="Of the aggregates, count, min and max take DISTINCT.")
+        raise MillstreamError(
+            f"{name}(DISTINCT …) is not supported yet",
+            hint="Of the aggregates, count, min and max take DISTINCT.",
+        )
     if len(inner) != 1:
         raise MillstreamError(
             f"count(DISTINCT …) takes one value, and here are {len(inner)}",
-            place_of(given[0], text), hint="Make one text of them: count(DISTINCT a || ' ' || b).")
+            place_of(given[0], text),
+            hint="Make one text of them: count(DISTINCT a || ' ' || b).",
+        )
     return "count_distinct", inner
 
 
 def _fraction(value: Expression, place: Place | None) -> float:
     if not (isinstance(value, Literal) and is_numeric(value.type) and 0 <= value.value <= 1):
-        raise MillstreamError("the fraction of a quantile must be a constant from 0 to 1", place,
-                              hint="Write 0.9 for the value that 90 % are at or below.")
+        raise MillstreamError(
+            "the fraction of a quantile must be a constant from 0 to 1",
+            place,
+            hint="Write 0.9 for the value that 90 % are at or below.",
+        )
     return float(value.value)
 
 

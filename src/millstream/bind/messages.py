@@ -11,9 +11,30 @@ from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_n
 from millstream.errors import MillstreamError, Place
 
 LATER = (
-    "string_agg", "listagg", "group_concat", "array_agg", "collect_list", "collect_set", "list",
-    "top_k", "topk", "mode", "any_value", "arg_min", "arg_max", "min_by", "max_by", "corr",
-    "covar_pop", "covar_samp", "skewness", "kurtosis", "bool_and", "bool_or", "every", "histogram",
+    "string_agg",
+    "listagg",
+    "group_concat",
+    "array_agg",
+    "collect_list",
+    "collect_set",
+    "list",
+    "top_k",
+    "topk",
+    "mode",
+    "any_value",
+    "arg_min",
+    "arg_max",
+    "min_by",
+    "max_by",
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "skewness",
+    "kurtosis",
+    "bool_and",
+    "bool_or",
+    "every",
+    "histogram",
 )
 """Aggregates that people know from elsewhere."""
 
@@ -27,8 +48,11 @@ def misfit(name: str, arguments: list[Expression], place: Place | None) -> Mills
     """A function or operator with arguments it does not take."""
     kinds = [argument.type for argument in arguments]
     usage = FUNCTIONS[name].usage
-    kind = "function" if f"{name}(" in usage.replace("startswith", "starts_with").replace(
-        "endswith", "ends_with") else "operator"
+    kind = (
+        "function"
+        if f"{name}(" in usage.replace("startswith", "starts_with").replace("endswith", "ends_with")
+        else "operator"
+    )
     shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
     given = " and ".join(a(k) for k in kinds)
     if FUNCTIONS[name].sign([NULL] * len(kinds)) is None:
@@ -50,8 +74,23 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
         return "Multiply the interval by a whole number."
     if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
         return "CAST the string to a number, for example CAST(x AS double)."
-    if name in ("=", "<>", "<", "<=", ">", ">=", "distinct_from", "coalesce", "nullif", "greatest",
-                "least") and len(kinds) > 1:
+    if (
+        name
+        in (
+            "=",
+            "<>",
+            "<",
+            "<=",
+            ">",
+            ">=",
+            "distinct_from",
+            "coalesce",
+            "nullif",
+            "greatest",
+            "least",
+        )
+        and len(kinds) > 1
+    ):
         return f"CAST one of them, for example to {type_name(kinds[0])}."
     return f"Write {usage}."
 
@@ -60,25 +99,33 @@ def not_yet(node: exp.Expr) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
         case exp.Subquery() | exp.Select() | exp.SetOperation():
-            return MillstreamError("a subquery in an expression is not supported yet",
-                                   hint="Join with a table in FROM instead.")
+            return MillstreamError(
+                "a subquery in an expression is not supported yet",
+                hint="Join with a table in FROM instead.",
+            )
         case exp.Exists():
-            return MillstreamError("EXISTS is not supported yet",
-                                   hint="Join with the table in FROM instead.")
+            return MillstreamError(
+                "EXISTS is not supported yet", hint="Join with the table in FROM instead."
+            )
         case exp.All() | exp.Any():
-            return MillstreamError(f"{node.key.upper()} with a subquery is not supported yet",
-                                   hint="Join with a table in FROM instead.")
+            return MillstreamError(
+                f"{node.key.upper()} with a subquery is not supported yet",
+                hint="Join with a table in FROM instead.",
+            )
         case exp.Window():
             called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
             return MillstreamError(
                 f"{called}(…) OVER is not supported yet",
-                hint="Put a window after the stream in FROM: FROM bids [Rows 100].")
+                hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
+            )
         case exp.Filter():
             called = str(node.this.this).lower()
             return MillstreamError(
                 f"FILTER after {called}(…) is not supported yet",
-                hint=f"Write {called}(CASE WHEN condition THEN value END).")
+                hint=f"Write {called}(CASE WHEN condition THEN value END).",
+            )
         case exp.Tuple():
-            return MillstreamError("a list in parentheses cannot stand here",
-                                   hint="Write its values one by one.")
+            return MillstreamError(
+                "a list in parentheses cannot stand here", hint="Write its values one by one."
+            )
     return MillstreamError(f"{node.key.upper()} is not supported in an expression")

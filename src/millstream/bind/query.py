@@ -22,7 +22,9 @@ from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sq
 from millstream.operators import Dstream, Filter, Istream, Project, Rstream
 
 TO_STREAM: dict[str, Callable[[Node], Node]] = {
-    "istream": Istream, "dstream": Dstream, "rstream": Rstream,
+    "istream": Istream,
+    "dstream": Dstream,
+    "rstream": Rstream,
 }
 Outputs = tuple[tuple[str, Expression], ...]
 
@@ -56,8 +58,10 @@ class _Binder:
         form = node.args.get("form")
         if form and not outermost:
             raise MillstreamError(
-                f"{form.upper()} is for outermost queries", self._word(node, form),
-                hint=f"Leave {form.upper()} out here.")
+                f"{form.upper()} is for outermost queries",
+                self._word(node, form),
+                hint=f"Leave {form.upper()} out here.",
+            )
         match node:
             case ToStream():
                 inner = self.query(node.this)
@@ -65,26 +69,35 @@ class _Binder:
                     word = node.operator.capitalize()
                     raise MillstreamError(
                         f"{word} needs a relation, and the query inside gives a stream",
-                        self._word(node, word), hint="Leave out one of the two operators.")
+                        self._word(node, word),
+                        hint="Leave out one of the two operators.",
+                    )
                 return TO_STREAM[node.operator](inner)
             case exp.Subquery() if node.args.get("joins"):
-                raise self._error("a join in parentheses is not supported yet", node,
-                                  "Write the joins one after the other in FROM.")
+                raise self._error(
+                    "a join in parentheses is not supported yet",
+                    node,
+                    "Write the joins one after the other in FROM.",
+                )
             case exp.Subquery():
                 return self.query(node.this, outermost)
             case exp.Select():
                 return self._select(node)
             case exp.SetOperation():
                 raise self._set_operation(node)
-        raise self._error("a join in parentheses is not supported yet", node,
-                          "Write the joins one after the other in FROM.")
+        raise self._error(
+            "a join in parentheses is not supported yet",
+            node,
+            "Write the joins one after the other in FROM.",
+        )
 
     def _set_operation(self, node: exp.SetOperation) -> MillstreamError:
         word = node.key.upper()
         left = place_of(node.this, self.text)
         place = find_word(word, self.text, left.end if left else 0)
-        return MillstreamError(f"{word} is not supported yet", place,
-                               hint="Register the two queries one by one.")
+        return MillstreamError(
+            f"{word} is not supported yet", place, hint="Register the two queries one by one."
+        )
 
     def _word(self, node: exp.Expr, word: str) -> Place | None:
         """Where a word of a query stands, the first time after its beginning."""
@@ -108,8 +121,10 @@ class _Binder:
         """Clauses the grammar has and the system does not, with a way out where there is one."""
         if select.args.get("distinct") is not None:
             raise MillstreamError(
-                "DISTINCT is not supported yet", self._word(select, "DISTINCT"),
-                hint="Group by all columns: SELECT a, b FROM … GROUP BY a, b.")
+                "DISTINCT is not supported yet",
+                self._word(select, "DISTINCT"),
+                hint="Group by all columns: SELECT a, b FROM … GROUP BY a, b.",
+            )
         hints = {
             "ORDER BY": "Leave it out: streams come in the order of time.",
             "LIMIT": "Use a window such as [Rows 10] to keep the last elements.",
@@ -142,9 +157,11 @@ class _Binder:
 
     def _check_new(self, cte: exp.Expr, taken: list[str]) -> None:
         if cte.alias.lower() in taken:
-            raise MillstreamError(f'the name "{cte.alias}" stands twice in WITH',
-                                  name_place_of(cte.args["alias"], self.text),
-                                  hint="Give one of them another name.")
+            raise MillstreamError(
+                f'the name "{cte.alias}" stands twice in WITH',
+                name_place_of(cte.args["alias"], self.text),
+                hint="Give one of them another name.",
+            )
 
     def _grouped_or_not(self, select: exp.Select) -> Node:
         stamped = _mentions(select, ("first", "last", "first_value", "last_value"))
@@ -167,9 +184,14 @@ class _Binder:
         return self._grouped(plan, grouping, group, items, condition, having, scope)
 
     def _grouped(
-        self, plan: Node, grouping: Grouping, group: exp.Expr | None,
-        items: list[tuple[str, Expression, exp.Expr]], condition: Expression | None,
-        having: exp.Expr | None, scope: Scope,
+        self,
+        plan: Node,
+        grouping: Grouping,
+        group: exp.Expr | None,
+        items: list[tuple[str, Expression, exp.Expr]],
+        condition: Expression | None,
+        having: exp.Expr | None,
+        scope: Scope,
     ) -> Node:
         keys = self._keys(group, items, scope)
         result: Node = grouping.plan(plan, keys)
@@ -200,21 +222,29 @@ class _Binder:
                     return self._not_aggregate(bound, node)
         if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("rollup", "cube"):
             word = str(node.this).upper()
-            raise MillstreamError(f"{word} is not supported yet", name_place_of(node, self.text),
-                                  hint="Write one query for each level.")
+            raise MillstreamError(
+                f"{word} is not supported yet",
+                name_place_of(node, self.text),
+                hint="Write one query for each level.",
+            )
         bound = Expressions(scope, self.text, "GROUP BY").bind(node)
         if isinstance(bound, Literal) and bound.type == INTEGER:
             if bound.value is None or not 1 <= bound.value <= len(items):
                 raise self._error(
-                    f"position {bound.value} of the select list does not exist", node,
-                    f"Write a number from 1 to {len(items)}, or a column.")
+                    f"position {bound.value} of the select list does not exist",
+                    node,
+                    f"Write a number from 1 to {len(items)}, or a column.",
+                )
             return self._not_aggregate(items[bound.value - 1][1], node)
         return coerce(bound, STRING) if bound.type == NULL else bound
 
     def _not_aggregate(self, bound: Expression, node: exp.Expr) -> Expression:
         if any(isinstance(e, Column) and e.name.startswith("#agg") for e in walk(bound)):
-            raise self._error(f"GROUP BY {to_sql(node)} stands for an aggregate", node,
-                              "Group by a column, and test the aggregate in HAVING.")
+            raise self._error(
+                f"GROUP BY {to_sql(node)} stands for an aggregate",
+                node,
+                "Group by a column, and test the aggregate in HAVING.",
+            )
         return bound
 
     def _items(
@@ -250,12 +280,18 @@ def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) 
     for at, name in enumerate(names):
         check_name(name, "column", place)
         if name.lower() in (n.lower() for n in names[:at]):
-            raise MillstreamError(f'{what} has the column "{name}" twice', place,
-                                  hint="Give one of them another name.")
+            raise MillstreamError(
+                f'{what} has the column "{name}" twice',
+                place,
+                hint="Give one of them another name.",
+            )
     if len(names) != len(plan.schema):
         named = "1 column" if len(names) == 1 else f"{len(names)} columns"
-        raise MillstreamError(f"{what} names {named}, and its query gives {len(plan.schema)}",
-                              place, hint=f"Name all of {', '.join(plan.schema.names)}.")
+        raise MillstreamError(
+            f"{what} names {named}, and its query gives {len(plan.schema)}",
+            place,
+            hint=f"Name all of {', '.join(plan.schema.names)}.",
+        )
     return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
 
 
@@ -263,8 +299,11 @@ def _listed(group: exp.Expr | None) -> list[exp.Expr]:
     """The items of GROUP BY, those in parentheses too."""
     if group is None:
         return []
-    return [n for item in group.expressions
-            for n in (item.expressions if isinstance(item, exp.Tuple) else [item])]
+    return [
+        n
+        for item in group.expressions
+        for n in (item.expressions if isinstance(item, exp.Tuple) else [item])
+    ]
 
 
 def _form(query: exp.Expr) -> str | None:
@@ -298,6 +337,7 @@ def _mentions(select: exp.Select, names: tuple[str, ...]) -> bool:
     clauses = [*select.expressions, select.args.get("having")]
     return any(
         isinstance(n, exp.Anonymous) and str(n.this).lower() in names
-        for clause in clauses if clause is not None
+        for clause in clauses
+        if clause is not None
         for n in clause.walk()
     )

@@ -70,8 +70,10 @@ class Scope:
         members = [self._member(table)] if table else list(self.members)
         owners = " or ".join(f'"{m.alias}"' for m in members if m.alias)
         names = [c for m in members for c, _, _ in m.columns]
-        other = next((m.alias for m in self.members if name.lower() in
-                      (c.lower() for c, _, _ in m.columns)), None)
+        other = next(
+            (m.alias for m in self.members if name.lower() in (c.lower() for c, _, _ in m.columns)),
+            None,
+        )
         near = closest(name, names)
         if other is not None:
             hint = f'It is in "{other}": write {other}.{name}.'
@@ -89,8 +91,12 @@ class Scope:
     def all_columns(self, table: str | None = None) -> list[tuple[str, Column]]:
         """The columns that * or alias.* stands for."""
         members = [self._member(table)] if table else list(self.members)
-        return [(c, Column(plan, kind)) for m in members for c, plan, kind in m.columns
-                if table or m.shown(c)]
+        return [
+            (c, Column(plan, kind))
+            for m in members
+            for c, plan, kind in m.columns
+            if table or m.shown(c)
+        ]
 
     def member(self, alias: str) -> Member | None:
         """The entry of that alias."""
@@ -105,8 +111,9 @@ class Scope:
                 return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
         near = closest(alias, names)
         known = f"Write one of {_listed(names)}." if names else f"Write {column} alone."
-        return MillstreamError(f'the name "{alias}" is not in FROM',
-                               hint=f'Did you mean "{near}"?' if near else known)
+        return MillstreamError(
+            f'the name "{alias}" is not in FROM', hint=f'Did you mean "{near}"?' if near else known
+        )
 
     def _member(self, alias: str) -> Member:
         member = self.member(alias)

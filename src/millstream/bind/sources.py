@@ -50,8 +50,11 @@ class Sources:
         """The input plan, the names it offers, and conditions from ON still to be tested."""
         clause = select.args.get("from_") or select.args.get("from")
         if clause is None:
-            raise MillstreamError("a query needs FROM", place_of(select, self.text),
-                                  hint="Name a stream: SELECT … FROM bids.")
+            raise MillstreamError(
+                "a query needs FROM",
+                place_of(select, self.text),
+                hint="Name a stream: SELECT … FROM bids.",
+            )
         entries = [self._entry(clause.this, None)]
         entries += [self._entry(join.this, join) for join in select.args.get("joins") or []]
         return self._combine(entries, select)
@@ -74,7 +77,8 @@ class Sources:
                 if window is not None:
                     raise MillstreamError(
                         f"{described} takes no window: windows are for streams",
-                        place_of(window, self.text), hint="Leave the window out.",
+                        place_of(window, self.text),
+                        hint="Leave the window out.",
                     )
                 return Entry(alias, described, node, table=found, join=join)
             plan = found.scan() if isinstance(found, Stream) else found.plan
@@ -109,10 +113,16 @@ class Sources:
         place = place_of(call, self.text)
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
             inner = call.expressions[0].name if call.expressions else "bids"
-            return MillstreamError(f"{name.upper()}(…) in FROM is not supported yet", place,
-                                   hint=f"Write the stream with a window: {inner} [Rows 1].")
-        return MillstreamError(f'function "{name}" cannot stand in FROM', place,
-                               hint="Name a stream, a table or a view.")
+            return MillstreamError(
+                f"{name.upper()}(…) in FROM is not supported yet",
+                place,
+                hint=f"Write the stream with a window: {inner} [Rows 1].",
+            )
+        return MillstreamError(
+            f'function "{name}" cannot stand in FROM',
+            place,
+            hint="Name a stream, a table or a view.",
+        )
 
     def _windowed(
         self, plan: Node, window: StreamWindow | None, described: str, alias: str, node: exp.Expr
@@ -149,7 +159,8 @@ class Sources:
         if not inputs:
             raise MillstreamError(
                 f"a query over {entries[0].described} alone is not supported yet",
-                place_of(entries[0].node, self.text), hint="Join it with a stream.",
+                place_of(entries[0].node, self.text),
+                hint="Join it with a stream.",
             )
         if len(inputs) > 1:
             raise MillstreamError(
@@ -177,7 +188,8 @@ class Sources:
             plan = self._lookup(plan, entry, member, scope, where)
         ordered = Scope(tuple(members[id(e)] for e in entries))
         later = [
-            self._on(e, ordered) for e in entries
+            self._on(e, ordered)
+            for e in entries
             if e.table is None and e.join is not None and e.join.args.get("on") is not None
         ]
         return plan, ordered, later
@@ -190,7 +202,8 @@ class Sources:
             word = f"{join.side} JOIN" if join.side else "USING"
             raise MillstreamError(
                 f"{word} with the stream on the right is not supported yet",
-                place_of(entry.node, self.text), hint="Write the stream first in FROM.",
+                place_of(entry.node, self.text),
+                hint="Write the stream first in FROM.",
             )
 
     def _check_join(self, entry: Entry) -> None:
@@ -206,8 +219,9 @@ class Sources:
             if word in hints:
                 place = place_of(entry.node, self.text)
                 found = find_word(word, self.text, place.start, backwards=True) if place else None
-                raise MillstreamError(f"{word} JOIN is not supported yet", found or place,
-                                      hint=hints[word])
+                raise MillstreamError(
+                    f"{word} JOIN is not supported yet", found or place, hint=hints[word]
+                )
 
     def _renamed(self, member: Member, entry: Entry) -> Member:
         """The member with the names of `alias (a, b)`, and the name behind its alias."""
@@ -219,7 +233,8 @@ class Sources:
             raise MillstreamError(
                 f'alias "{member.alias}" names {len(names)} columns, and there are {len(columns)}',
                 place_of(entry.node.args["alias"], self.text),
-                hint="Leave out the names that are too many.")
+                hint="Leave out the names that are too many.",
+            )
         for at, name in enumerate(names):
             columns[at] = (name.name, *columns[at][1:])
         return replace(member, columns=tuple(columns), called=called)
@@ -247,17 +262,24 @@ class Sources:
         self._check_join(entry)
         side = (join.side or "").upper() if join is not None else ""
         if side in ("RIGHT", "FULL"):
-            raise MillstreamError(f"{side} JOIN with a table is not supported yet",
-                                  place_of(entry.node, self.text),
-                                  hint="Write the stream first, and LEFT JOIN.")
+            raise MillstreamError(
+                f"{side} JOIN with a table is not supported yet",
+                place_of(entry.node, self.text),
+                hint="Write the stream first, and LEFT JOIN.",
+            )
         on = self._conditions(join, member, scope)
         outer = side == "LEFT"
         if join is None or (not on and not outer):
             on += self._from_where(where, scope, member)
         keys, rest = _equal_keys(on, member, plan)
         return LookupJoin(
-            table.content, tuple(p for _, p, _ in member.columns),
-            tuple(a for a, _ in keys), tuple(b for _, b in keys), conjunction(rest), outer, plan,
+            table.content,
+            tuple(p for _, p, _ in member.columns),
+            tuple(a for a, _ in keys),
+            tuple(b for _, b in keys),
+            conjunction(rest),
+            outer,
+            plan,
         )
 
     def _conditions(self, join: exp.Join | None, member: Member, scope: Scope) -> list[Expression]:
@@ -278,13 +300,13 @@ class Sources:
         if kind is None:
             raise MillstreamError(
                 f'column "{name.name}" is {a(left.type)} here and {a(right.type)} '
-                f'in "{member.alias}"', name_place_of(name, self.text),
-                hint="Write ON with a CAST.")
+                f'in "{member.alias}"',
+                name_place_of(name, self.text),
+                hint="Write ON with a CAST.",
+            )
         return Call("=", (coerce(left, kind), coerce(right, kind)), BOOLEAN)
 
-    def _from_where(
-        self, where: exp.Expr | None, scope: Scope, member: Member
-    ) -> list[Expression]:
+    def _from_where(self, where: exp.Expr | None, scope: Scope, member: Member) -> list[Expression]:
         """Equalities of WHERE that bind a comma-joined table; WHERE tests them once more."""
         if where is None:
             return []

@@ -53,8 +53,17 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
     idle = _length_option(options.pop("idle", None), Domain.TIMESTAMP, "idle", statement)
     if statement.source is None and options:
         raise _no_option(next(iter(options)), statement)
-    return Stream(statement.name, columns, order, slack, statement.source,
-                  tuple(sorted(options.items())), base, ahead, idle)
+    return Stream(
+        statement.name,
+        columns,
+        order,
+        slack,
+        statement.source,
+        tuple(sorted(options.items())),
+        base,
+        ahead,
+        idle,
+    )
 
 
 def bind_table(statement: CreateTable, load: Load) -> Table:
@@ -64,7 +73,8 @@ def bind_table(statement: CreateTable, load: Load) -> Table:
     key = tuple(_key_column(name, statement, columns) for name in statement.key)
     if statement.source is None:
         raise MillstreamError(
-            f'table "{statement.name}" has no SOURCE', statement.name_place,
+            f'table "{statement.name}" has no SOURCE',
+            statement.name_place,
             hint="Give the file its rows are in: SOURCE 'rows.csv'.",
         )
     options = _options(statement)
@@ -100,8 +110,10 @@ def _key_column(name: str, statement: CreateTable, columns: Fields) -> str:
             return there
     near = closest(name, names)
     raise MillstreamError(
-        f'column "{name}" does not exist in table "{statement.name}"', statement.key_place,
-        hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(names)}.")
+        f'column "{name}" does not exist in table "{statement.name}"',
+        statement.key_place,
+        hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(names)}.",
+    )
 
 
 def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTable) -> None:
@@ -113,7 +125,9 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
             shown = ", ".join(f"{n} {v}" for n, v in zip(key, value))
             raise MillstreamError(
                 f'rows {first} and {number} of table "{statement.name}" have one key: {shown}',
-                statement.key_place, hint="Mend the rows in the file, or leave out KEY.")
+                statement.key_place,
+                hint="Mend the rows in the file, or leave out KEY.",
+            )
 
 
 def bind_derived(
@@ -141,9 +155,10 @@ def outermost(bound: Bound) -> Bound:
     if bound.plan.monotonic:
         notice = Notice("the answer only grows: Istream is used, and the result is a stream")
         return Bound(Istream(bound.plan), None, (*bound.notices, notice))
-    notice = Notice("rows can leave the answer: it is kept as a stored result (COMPLETE)",
-                    "Write Istream, Dstream or Rstream for a stream, "
-                    "or SELECT STREAMED for changes.")
+    notice = Notice(
+        "rows can leave the answer: it is kept as a stored result (COMPLETE)",
+        "Write Istream, Dstream or Rstream for a stream, or SELECT STREAMED for changes.",
+    )
     return Bound(bound.plan, "complete", (*bound.notices, notice))
 
 
@@ -171,8 +186,11 @@ def _columns(definitions: tuple[ColumnDef, ...]) -> Fields:
     columns: list[tuple[str, pa.DataType]] = []
     for definition in definitions:
         if any(definition.name.lower() == name.lower() for name, _ in columns):
-            raise MillstreamError(f'column "{definition.name}" is declared twice', definition.place,
-                                  hint="Give one of them another name.")
+            raise MillstreamError(
+                f'column "{definition.name}" is declared twice',
+                definition.place,
+                hint="Give one of them another name.",
+            )
         check_name(definition.name, "column", definition.place)
         kind = type_from_text(definition.type)
         if kind is None:
@@ -192,14 +210,16 @@ def _order(statement: CreateStream, columns: Fields) -> str | None:
     if wanted not in names:
         near = closest(wanted, list(names))
         raise MillstreamError(
-            f'column "{statement.order_by}" does not exist in stream "{statement.name}"', place,
+            f'column "{statement.order_by}" does not exist in stream "{statement.name}"',
+            place,
             hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(names)}.",
         )
     name, kind = names[wanted]
     if kind not in (TIMESTAMP, INTEGER):
         raise MillstreamError(
             f'stream "{statement.name}" cannot be ordered by column "{name}", a {type_name(kind)}',
-            place, hint="Order by a timestamp or an integer.",
+            place,
+            hint="Order by a timestamp or an integer.",
         )
     return name
 
@@ -208,8 +228,11 @@ def _options(statement: CreateStream | CreateTable) -> dict[str, str]:
     options: dict[str, str] = {}
     for key, value in statement.options:
         if key.lower() in options:
-            raise MillstreamError(f'option "{key}" is given twice', statement.options_place,
-                                  hint="Leave one of them out.")
+            raise MillstreamError(
+                f'option "{key}" is given twice',
+                statement.options_place,
+                hint="Leave one of them out.",
+            )
         options[key.lower()] = value
     return options
 
@@ -219,7 +242,8 @@ def _no_option(name: str, statement: CreateStream) -> MillstreamError:
     return MillstreamError(
         f'option "{name}" of stream "{statement.name}" does not exist',
         _option_place(statement, name),
-        hint=f"Did you mean {near}?" if near else "Without SOURCE there are ahead and idle.")
+        hint=f"Did you mean {near}?" if near else "Without SOURCE there are ahead and idle.",
+    )
 
 
 def _option_place(statement: CreateStream | CreateTable, name: str) -> Place | None:
@@ -253,11 +277,13 @@ def _length_option(
     try:
         interval = interval_from_text(value)
         if name == "idle" and interval.unit is None:
-            raise MillstreamError(f"length {value} has no unit",
-                                  hint=f"Write a unit, for example '{value} seconds'.")
+            raise MillstreamError(
+                f"length {value} has no unit", hint=f"Write a unit, for example '{value} seconds'."
+            )
         if interval.amount < 0:
             raise MillstreamError("a length of time cannot be negative")
         return length_in(interval, domain, _called(statement), None)
     except MillstreamError as error:
-        raise MillstreamError(f'option "{name}": {error.message}', _option_place(statement, name),
-                              hint=error.hint) from None
+        raise MillstreamError(
+            f'option "{name}": {error.message}', _option_place(statement, name), hint=error.hint
+        ) from None

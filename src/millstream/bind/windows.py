@@ -18,6 +18,10 @@ LONGEST = 2**61
 """Longer than people's instants are apart, and short enough to be added to them."""
 
 
+LONGEST = 2**60
+"""A longer range would not fit into the numbers that count time."""
+
+
 def bind_window(
     window: StreamWindow, stream: Node, scope: Scope, domain: Domain, name: str, text: str
 ) -> Node:
@@ -28,8 +32,11 @@ def bind_window(
         case "now" if slide is None:
             return Now(stream)
         case "now":
-            raise MillstreamError("a window by Now takes no Slide", place,
-                                  hint="Write for example [Range 5 Minutes Slide 1 Minute].")
+            raise MillstreamError(
+                "a window by Now takes no Slide",
+                place,
+                hint="Write for example [Range 5 Minutes Slide 1 Minute].",
+            )
         case "unbounded" if slide is None:
             return Unbounded(stream)
         case "unbounded" if isinstance(slide, int):
@@ -48,13 +55,17 @@ def bind_window(
         within = length_in(window.range, domain, name, _piece(place, "range"))
     if slide is not None and within is not None:
         raise MillstreamError(
-            "a window by Rows and Range together takes no Slide", place,
+            "a window by Rows and Range together takes no Slide",
+            place,
             hint="Leave out Range or Slide.",
         )
     if isinstance(slide, Interval):
         if slide.unit is not None:
-            raise MillstreamError("a window by Rows slides by a number of rows", place,
-                                  hint="Write [Rows 100 Slide 10].")
+            raise MillstreamError(
+                "a window by Rows slides by a number of rows",
+                place,
+                hint="Write [Rows 100 Slide 10].",
+            )
         slide = slide.amount
     partition = tuple(_partition_column(c, scope, text) for c in window.partition_by)
     count, step = min(int(window.rows or 1), EVER), min(int(slide or 1), EVER)
@@ -70,23 +81,33 @@ def length_in(
         interval = Interval(interval, None)
     if domain is Domain.TIMESTAMP and interval.unit is None:
         raise MillstreamError(
-            f'length {interval.amount} has no unit, and {name} is ordered by timestamps',
-            place, hint=f"Write a unit, for example {interval.amount} Seconds.",
+            f"length {interval.amount} has no unit, and {name} is ordered by timestamps",
+            place,
+            hint=f"Write a unit, for example {interval.amount} Seconds.",
         )
     if domain is Domain.INTEGER and interval.unit is not None:
         raise MillstreamError(
-            f'length {interval} has a unit, and {name} is ordered by an integer', place,
+            f"length {interval} has a unit, and {name} is ordered by an integer",
+            place,
             hint="Write a bare number, which counts in the units of that column.",
         )
     if domain is Domain.ARRIVAL and interval.unit is not None:
         raise MillstreamError(
-            f'length {interval} cannot be measured: {name} is ordered by arrival', place,
+            f"length {interval} cannot be measured: {name} is ordered by arrival",
+            place,
             hint="Write a number of Rows, or declare the stream with ORDER BY a timestamp "
             "or current_time.",
         )
     if interval.amount > LONGEST:
-        raise MillstreamError(f"length {interval} is longer than a window can be", place,
-                              hint="Write Range Unbounded.")
+        raise MillstreamError(
+            f"length {interval} is longer than a window can be",
+            place,
+            hint="Write Range Unbounded.",
+        )
+    if interval.amount > LONGEST:
+        raise MillstreamError(
+            f"{interval} is longer than a window can be", place, hint="Write [Range Unbounded]."
+        )
     return interval.amount
 
 
@@ -102,8 +123,11 @@ def _piece(place: Place | None, word: str) -> Place | None:
 
 def _partition_column(node: exp.Expr, scope: Scope, text: str) -> str:
     if not isinstance(node, exp.Column):
-        raise MillstreamError("Partition By takes columns", place_of(node, text),
-                              hint="Compute the value in a derived stream first.")
+        raise MillstreamError(
+            "Partition By takes columns",
+            place_of(node, text),
+            hint="Compute the value in a derived stream first.",
+        )
     try:
         return scope.resolve(node.name, node.table or None).name
     except MillstreamError as error:

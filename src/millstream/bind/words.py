@@ -26,12 +26,18 @@ def find_word(word: str, text: str, start: int, backwards: bool = False) -> Plac
 def check_name(name: str, kind: str, place: Place | None) -> None:
     """Refuse a name that the system needs for itself."""
     if name.startswith("#"):
-        raise MillstreamError(f'{kind} "{name}" cannot begin with #', place,
-                              detail="Such names are kept for the system.",
-                              hint=f'Write "{name.lstrip("#") or "name"}".')
+        raise MillstreamError(
+            f'{kind} "{name}" cannot begin with #',
+            place,
+            detail="Such names are kept for the system.",
+            hint=f'Write "{name.lstrip("#") or "name"}".',
+        )
     if len(name.encode()) > LONGEST_NAME:
-        raise MillstreamError(f"the name of a {kind} cannot be longer than {LONGEST_NAME} bytes",
-                              place, hint="Shorten it.")
+        raise MillstreamError(
+            f"the name of a {kind} cannot be longer than {LONGEST_NAME} bytes",
+            place,
+            hint="Shorten it.",
+        )
 
 
 def check_result_name(name: str, kind: str, place: Place | None) -> None:
@@ -40,10 +46,15 @@ def check_result_name(name: str, kind: str, place: Place | None) -> None:
     odd = next((c for c in name if c in "/\\" or not c.isprintable()), None)
     if odd is not None:
         raise MillstreamError(
-            f'{kind} "{name}" cannot have the character {odd!r} in its name', place,
-            detail="Results are written to files of that name.", hint="Use - or _ instead.")
+            f'{kind} "{name}" cannot have the character {odd!r} in its name',
+            place,
+            detail="Results are written to files of that name.",
+            hint="Use - or _ instead.",
+        )
     if name.lower().endswith(SUFFIXES):
         raise MillstreamError(
-            f'the name of {kind} "{name}" cannot end in .{name.rpartition(".")[2]}', place,
+            f'the name of {kind} "{name}" cannot end in .{name.rpartition(".")[2]}',
+            place,
             detail="Late rows, bad rows and changes are written to files of such names.",
-            hint=f'Write "{name.replace(".", "_")}".')
+            hint=f'Write "{name.replace(".", "_")}".',
+        )

@@ -36,7 +36,11 @@ def run_demo(seconds: int, master: str | None) -> None:
     session.execute(SCRIPT.read_text())
     board = Board(session)
     host = SparkHost(
-        make_session(master), session.job(), lambda commit: [board], follow=True, progress=board.batch
+        make_session(master),
+        session.job(),
+        lambda commit: [board],
+        follow=True,
+        progress=board.batch,
     )
     try:
         with Live(console=console, refresh_per_second=4, transient=False) as live:
@@ -47,7 +51,8 @@ def run_demo(seconds: int, master: str | None) -> None:
         host.close()
     console.print(
         f"\n{board.rows_read:,} events in {board.batches} batches. "
-        "Next: write your own script, and run it with: millstream run SCRIPT.sql", style="bold",
+        "Next: write your own script, and run it with: millstream run SCRIPT.sql",
+        style="bold",
     )
 
 

@@ -13,7 +13,9 @@ import typer
 from millstream.errors import MillstreamError, closest
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
     help="Continuous queries over streams on Spark, in one language.",
 )
 
@@ -43,9 +45,19 @@ def run(
     """Run a script: to the end of bounded sources, or until Ctrl-C."""
     from millstream.cli.running import Options, run_script
 
-    run_script(Options(
-        script, out, format, changes, follow, checkpoint, master, tuple(set or ()), host,
-    ))
+    run_script(
+        Options(
+            script,
+            out,
+            format,
+            changes,
+            follow,
+            checkpoint,
+            master,
+            tuple(set or ()),
+            host,
+        )
+    )
 
 
 @app.command()
@@ -91,7 +103,8 @@ def main() -> None:
             _fail(_usage(error), 2)
         _fail(
             f"a fault in Millstream: {type(error).__name__}: {str(error)[:500]}\n"
-            "hint: Set MILLSTREAM_DEBUG=1 to see where, and report it with the script.", 70,
+            "hint: Set MILLSTREAM_DEBUG=1 to see where, and report it with the script.",
+            70,
         )
 
 

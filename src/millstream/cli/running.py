@@ -79,12 +79,14 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
     except FileNotFoundError:
         raise MillstreamError(f'script "{path}" does not exist', hint=_nearby(path)) from None
     except IsADirectoryError:
-        raise MillstreamError(f'"{path}" is a folder, not a script',
-                              hint="Name a file in it.") from None
+        raise MillstreamError(
+            f'"{path}" is a folder, not a script', hint="Name a file in it."
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise MillstreamError(f'script "{path}" is not text in UTF-8: see line {line}',
-                              hint="Save it as UTF-8.") from None
+        raise MillstreamError(
+            f'script "{path}" is not text in UTF-8: see line {line}', hint="Save it as UTF-8."
+        ) from None
     except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
@@ -92,8 +94,10 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise MillstreamError(f'--set takes key=value, and this is "{setting}"',
-                                  hint="Write for example --set batch_rows=1000.")
+            raise MillstreamError(
+                f'--set takes key=value, and this is "{setting}"',
+                hint="Write for example --set batch_rows=1000.",
+            )
         session.pin(name.strip(), value.strip())
     session.execute(text)
     return session
@@ -121,9 +125,13 @@ def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.
     with Progress() as progress:
         progress.note("starting Spark")
         host = SparkHost(
-            make_session(options.master), job, lambda commit: _receivers(job, options, commit),
-            str(options.checkpoint) if options.checkpoint else None, options.follow,
-            progress=progress.batch, tell=lambda notice: say(notice.render()),
+            make_session(options.master),
+            job,
+            lambda commit: _receivers(job, options, commit),
+            str(options.checkpoint) if options.checkpoint else None,
+            options.follow,
+            progress=progress.batch,
+            tell=lambda notice: say(notice.render()),
         )
         try:
             host.run(stop.is_set)
@@ -193,12 +201,14 @@ def _check_folder(option: str, folder: Path | None) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise MillstreamError(f'--{option} needs a folder, and "{folder}" is a file',
-                              hint="Name another folder.") from None
+        raise MillstreamError(
+            f'--{option} needs a folder, and "{folder}" is a file', hint="Name another folder."
+        ) from None
     except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
-        raise MillstreamError(f'--{option} cannot use the folder "{folder}": {reason}',
-                              hint="Name another folder.") from None
+        raise MillstreamError(
+            f'--{option} cannot use the folder "{folder}": {reason}', hint="Name another folder."
+        ) from None
 
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:

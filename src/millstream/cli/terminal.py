@@ -19,6 +19,9 @@ from millstream.engine.job import Job
 MOST_LINES = 40
 """Lines of one result shown for one batch; the rest is counted."""
 
+FIRST_STAMP = 10**14
+"""A larger instant is taken for a timestamp in microseconds (after 1973)."""
+
 _errors = Console(stderr=True, highlight=False)
 
 
@@ -84,11 +87,11 @@ class Progress:
         now = time.perf_counter()
         self._started = self._started or now - report.seconds
         self._rows += report.rows
+        rate = report.rows / report.seconds
         line = (
             f"batch {report.number}: {self._rows:,} rows, "
-            f"{report.rows / report.seconds:,.0f} rows/s, "
-            f"heartbeat {_beat(report.clock)}, lag {report.seconds:.2f} s, "
-            f"state {report.state_rows:,} rows"
+            f"{rate:,.0f} rows/s, heartbeat {_beat(report.clock)}, "
+            f"lag {_lag(report.clock)}, state {report.state_rows:,} rows"
         )
         if _errors.is_terminal:
             self.note(line)
@@ -98,11 +101,23 @@ class Progress:
 
 
 def _beat(clock: Any) -> str:
-    beats = [b for b in clock.beats.values() if b > DAWN]
-    if not beats:
+    beat = _least(clock)
+    if beat is None:
         return "none yet"
-    beat = min(beats)
-    return spell_instant(beat, Domain.TIMESTAMP if beat > 10**14 else Domain.INTEGER)
+    return spell_instant(beat, Domain.TIMESTAMP if beat > FIRST_STAMP else Domain.INTEGER)
+
+
+def _lag(clock: Any) -> str:
+    """How far the heartbeat is behind the clock, where it is a time of day."""
+    beat = _least(clock)
+    if beat is None or beat < FIRST_STAMP:
+        return "none"
+    seconds = time.time() - beat / 1_000_000
+    return f"{seconds:,.1f} s" if seconds < 86_400 else f"{seconds / 86_400:,.0f} days"
+
+
+def _least(clock: Any) -> int | None:
+    return min((b for b in clock.beats.values() if b > DAWN), default=None)
 
 
 def spell_instant(instant: int, domain: Domain) -> str:

@@ -23,7 +23,7 @@ def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.n
     if not words:
         return np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64)
     if len(words) == 1:
-        return _factorize_one(words[0])
+        return _factorize_narrow(words[0]) if _is_narrow(words[0]) else _factorize_one(words[0])
     return _factorize_many(np.ascontiguousarray(np.stack(words, axis=1)))
 
 
@@ -99,9 +99,13 @@ def _hashes(array: pa.Array) -> np.ndarray:
     if pa.types.is_null(array.type):
         return np.zeros(len(array), np.uint64)
     if pa.types.is_string(array.type) or pa.types.is_decimal(array.type):
-        encoded = (array if pa.types.is_string(array.type) else array.cast(pa.string())).dictionary_encode()
+        encoded = (
+            array if pa.types.is_string(array.type) else array.cast(pa.string())
+        ).dictionary_encode()
         texts = encoded.dictionary
-        offsets = np.frombuffer(texts.buffers()[1], np.int32, offset=texts.offset * 4, count=len(texts) + 1)
+        offsets = np.frombuffer(
+            texts.buffers()[1], np.int32, offset=texts.offset * 4, count=len(texts) + 1
+        )
         data = texts.buffers()[2]
         letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(1, np.uint8)
         per_text = _hash_texts(offsets, letters) if len(texts) else np.zeros(1, np.uint64)
@@ -140,6 +144,31 @@ def _scramble(x):  # type: ignore[no-untyped-def]
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+def _is_narrow(words: np.ndarray) -> bool:
+    """True for integers that lie close enough together to be looked up by their value."""
+    if len(words) == 0:
+        return False
+    return int(words.max()) - int(words.min()) < max(65_536, len(words))
+
+
+@njit(cache=True)
+def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    least = words.min()
+    table = np.full(words.max() - least + 1, -1, np.int64)
+    codes = np.empty(len(words), np.int64)
+    first = np.empty(min(len(words), len(table)), np.int64)
+    groups = 0
+    for i in range(len(words)):
+        code = table[words[i] - least]
+        if code < 0:
+            code = groups
+            table[words[i] - least] = code
+            first[groups] = i
+            groups += 1
+        codes[i] = code
+    return codes, first[:groups].copy()
 
 
 @njit(cache=True)

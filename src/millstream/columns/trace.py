@@ -10,7 +10,6 @@ from numba import njit
 INFINITY = 2**63 - 1
 
 
-
 @dataclass(frozen=True, eq=False)
 class Trace:
     """Events in the order of time, with their groups and the rows of the output they write.
@@ -38,8 +37,12 @@ class Trace:
 
 
 def follow(
-    groups: np.ndarray, instants: np.ndarray, weights: np.ndarray, first_ends: int,
-    counts: np.ndarray, shown: np.ndarray,
+    groups: np.ndarray,
+    instants: np.ndarray,
+    weights: np.ndarray,
+    first_ends: int,
+    counts: np.ndarray,
+    shown: np.ndarray,
 ) -> Trace:
     """Follow events through time. Those before `first_ends` enter, the others leave; each part is
     sorted by instant. `counts`, the rows present in every group, moves on. `shown` says which groups
@@ -102,8 +105,18 @@ def _follow(groups, instants, weights, first_ends, counts, shown):  # type: igno
         event[k] = e
         group[k] = g
         row[k] = r
-    return (event, group, row, row_group[:rows], ts[:rows], exp[:rows], previous[:rows],
-            present[:rows], latest, closing)
+    return (
+        event,
+        group,
+        row,
+        row_group[:rows],
+        ts[:rows],
+        exp[:rows],
+        previous[:rows],
+        present[:rows],
+        latest,
+        closing,
+    )
 
 
 @njit(cache=True)

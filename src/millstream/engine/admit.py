@@ -19,6 +19,11 @@ from millstream.connect.cells import as_csv
 from millstream.connect.source import ERRORS, ROW_TEXT
 from millstream.engine.clock import Header
 
+FARTHEST = 2**60
+"""Instants beyond this cannot be counted with: windows would run out of numbers."""
+
+FAR, AHEAD = 1, 2
+
 
 @dataclass(frozen=True)
 class Gate:
@@ -41,8 +46,13 @@ class Admitted:
 
 
 def admit(
-    stream: Stream, rows: pa.RecordBatch, seq: np.ndarray, errors: pa.RecordBatch, gate: Gate,
-    whole: Callable[[], pa.RecordBatch], beats: tuple[tuple[int, int], ...] = (),
+    stream: Stream,
+    rows: pa.RecordBatch,
+    seq: np.ndarray,
+    errors: pa.RecordBatch,
+    gate: Gate,
+    whole: Callable[[], pa.RecordBatch],
+    beats: tuple[tuple[int, int], ...] = (),
 ) -> Admitted:
     """Stamp the rows of a slice and sort out those that come too late or run too far ahead.
 
@@ -59,24 +69,29 @@ def admit(
     ahead = -1 if stream.ahead is None else stream.ahead
     told = np.array(beats, np.int64).reshape(-1, 2)
     late, wild = _sort_out(ts, seq, missing, start, stream.slack, ahead, gate.beat, told)
-    if wild.any():
-        reason = f'column "{stream.order_by}" runs further ahead of the others than allowed'
-        errors = _with_errors(errors, whole(), seq, wild, reason)
-    good = ~(late | wild | missing)
-    index = np.flatnonzero(good)
-    kept = ts[index]
+    for mark, reason in (
+        (FAR, "is too far from now to be counted with"),
+        (AHEAD, "runs further ahead of the others than allowed"),
+    ):
+        if (wild == mark).any():
+            said = f'column "{stream.order_by}" {reason}'
+            errors = _with_errors(errors, whole(), seq, wild == mark, said)
+    refused = late | (wild > 0) | missing
+    if refused.any():
+        index = np.flatnonzero(~refused)
+        elements = Changes.elements(take_rows(rows, index), ts[index], seq[index])
+    else:
+        elements = Changes.elements(rows, ts, seq)
     header = Header(
         stream.name,
-        first=int(kept.min()) if len(kept) else None,
-        largest=int(kept.max()) if len(kept) else None,
+        first=int(elements.ts.min()) if len(elements) else None,
+        largest=int(elements.ts.max()) if len(elements) else None,
         promise=max((beat for _, beat in beats), default=None),
         rows=len(seq),
         late=int(late.sum()),
         bad=errors.num_rows,
         now=gate.now,
     )
-    taken = rows if good.all() else take_rows(rows, index)
-    elements = Changes.elements(taken, kept, seq[index])
     return Admitted(elements, np.flatnonzero(late), ts[late], errors, header)
 
 
@@ -97,12 +112,18 @@ def _stamps(
 
 @njit(cache=True)
 def _sort_out(
-    ts: np.ndarray, seq: np.ndarray, missing: np.ndarray, largest: int, slack: int, ahead: int,
-    beat: int, beats: np.ndarray,
+    ts: np.ndarray,
+    seq: np.ndarray,
+    missing: np.ndarray,
+    largest: int,
+    slack: int,
+    ahead: int,
+    beat: int,
+    beats: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which rows are late, and which run too far ahead, in the order of arrival."""
     late = np.zeros(len(ts), np.bool_)
-    wild = np.zeros(len(ts), np.bool_)
+    wild = np.zeros(len(ts), np.uint8)
     told = 0
     for i in range(len(ts)):
         while told < len(beats) and beats[told, 0] < seq[i]:
@@ -110,8 +131,10 @@ def _sort_out(
             told += 1
         if missing[i]:
             continue
-        if ahead >= 0 and largest > DAWN and ts[i] > largest + ahead:
-            wild[i] = True
+        if ts[i] > FARTHEST or ts[i] < -FARTHEST:
+            wild[i] = FAR
+        elif ahead >= 0 and largest > DAWN and ts[i] > largest + ahead:
+            wild[i] = AHEAD
         elif (largest > DAWN and ts[i] < largest - slack) or ts[i] <= beat:
             late[i] = True
         elif ts[i] > largest:

@@ -150,12 +150,17 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
         if name not in commit.queries:
             notices.append(Notice(f'query "{name}" is new on this checkpoint: it starts fresh'))
         elif commit.queries[name] != mark:
-            notices.append(Notice(
-                f'query "{name}" computes something else than on this checkpoint: it starts fresh, '
-                "and its earlier state and result are dropped"))
+            notices.append(
+                Notice(
+                    f'query "{name}" computes something else than on this checkpoint: it starts fresh, '
+                    "and its earlier state and result are dropped"
+                )
+            )
     for name in commit.queries:
         if name not in now:
-            notices.append(Notice(f'query "{name}" of this checkpoint is gone: its state is dropped'))
+            notices.append(
+                Notice(f'query "{name}" of this checkpoint is gone: its state is dropped')
+            )
     return notices
 
 

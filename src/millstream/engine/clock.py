@@ -67,9 +67,7 @@ class SourceClock:
 
     def is_idle(self, stream: Stream) -> bool:
         return (
-            stream.idle is not None
-            and self.seen is not None
-            and self.now - self.seen > stream.idle
+            stream.idle is not None and self.seen is not None and self.now - self.seen > stream.idle
         )
 
 
@@ -112,7 +110,10 @@ class Clock:
         return Span(before.beats.get(name, DAWN), self.beats[name], min(firsts, default=None))
 
     def to_json(self) -> dict[str, Any]:
-        return {"sources": {n: asdict(c) for n, c in self.sources.items()}, "beats": dict(self.beats)}
+        return {
+            "sources": {n: asdict(c) for n, c in self.sources.items()},
+            "beats": dict(self.beats),
+        }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Clock:

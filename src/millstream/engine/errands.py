@@ -37,8 +37,13 @@ class Errand:
     now: int
 
     def to_json(self) -> dict[str, Any]:
-        return {"source": self.source, "slices": [s.to_json() for s in self.slices],
-                "prior": self.prior, "ended": self.ended, "now": self.now}
+        return {
+            "source": self.source,
+            "slices": [s.to_json() for s in self.slices],
+            "prior": self.prior,
+            "ended": self.ended,
+            "now": self.now,
+        }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Errand:
@@ -47,8 +52,11 @@ class Errand:
 
 
 def plan_errands(
-    streams: Mapping[str, Stream], sources: Mapping[str, Source],
-    positions: Mapping[str, dict[str, Any]], rows: int, now: int,
+    streams: Mapping[str, Stream],
+    sources: Mapping[str, Source],
+    positions: Mapping[str, dict[str, Any]],
+    rows: int,
+    now: int,
 ) -> tuple[list[Errand], dict[str, dict[str, Any]]]:
     """The errands of the next batch and the positions after it; none when nothing is there.
 
@@ -118,15 +126,23 @@ def run_errand(
     for slice_ in errand.slices:
         assert source is not None
         slab = source.read(slice_, _columns(stream, graph))
-        haul = pack(stream, slab, gate, graph, buckets, slice_.seq,
-                    lambda s=slice_: source.read(s, stream.schema.names))
+        haul = pack(
+            stream,
+            slab,
+            gate,
+            graph,
+            buckets,
+            slice_.seq,
+            lambda s=slice_: source.read(s, stream.schema.names),
+        )
         told = haul.headers[0].largest
         if told is not None:
             gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
         gate = replace(gate, beat=max(gate.beat, haul.headers[0].promise or DAWN))
         hauls.append(haul)
     endings = [
-        Header(name, ended=errand.ended, now=errand.now) for name in (stream.name, *_sides(stream, graph))
+        Header(name, ended=errand.ended, now=errand.now)
+        for name in (stream.name, *_sides(stream, graph))
     ]
     return _together(hauls, stream, endings)
 
@@ -135,8 +151,9 @@ def pack(
     stream: Stream, slab: Slab, gate: Gate, graph: Graph, buckets: int, turn: int, reread: Any
 ) -> Haul:
     """Admit the rows of a slab and run the operators without state that come before an exchange."""
-    admitted = admit(stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows,
-                     slab.beats)
+    admitted = admit(
+        stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows, slab.beats
+    )
     late = no_rows(late_schema(stream.schema, stream.domain))
     if len(admitted.late):
         whole = take_rows(reread().rows, admitted.late)
@@ -153,9 +170,7 @@ def pack(
             elements[name] = Changes.elements(rows, numbers, numbers)
             first = int(numbers[0]) if len(numbers) else None
             headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
-    return Haul(
-        _send(graph, elements, buckets, turn), late, admitted.errors, headers
-    )
+    return Haul(_send(graph, elements, buckets, turn), late, admitted.errors, headers)
 
 
 def _send(
@@ -194,5 +209,3 @@ def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:
         concat_rows(errors, ERRORS) if errors else no_rows(ERRORS),
         [*headers, *endings],
     )
-
-

@@ -51,7 +51,8 @@ def last_batch(root: Path) -> int:
 def batches_between(root: Path, name: str, after: int, upto: int) -> list[Path]:
     """The files of a result after one batch and up to another."""
     return [
-        path for path in sorted(log_folder(root, name).glob("*.arrow"))
+        path
+        for path in sorted(log_folder(root, name).glob("*.arrow"))
         if after < int(path.stem) <= upto
     ]
 
@@ -59,4 +60,6 @@ def batches_between(root: Path, name: str, after: int, upto: int) -> list[Path]:
 def read_log(root: Path, name: str, schema: pa.Schema) -> pa.Table:
     """All rows of a result so far."""
     paths = batches_between(root, name, -1, last_batch(root))
-    return pa.Table.from_batches([decode(pa.py_buffer(p.read_bytes())) for p in paths], schema=schema)
+    return pa.Table.from_batches(
+        [decode(pa.py_buffer(p.read_bytes())) for p in paths], schema=schema
+    )

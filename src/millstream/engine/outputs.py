@@ -45,7 +45,9 @@ class Query:
         """The columns of the answer: `ts` and the select list, after `op` if it is tagged."""
         fields = list(self.changes_root.schema)
         stamp = pa.field("ts", stamp_type(self.domain))
-        return pa.schema([stamp, *fields] if self.form == STREAM else [fields[0], stamp, *fields[1:]])
+        return pa.schema(
+            [stamp, *fields] if self.form == STREAM else [fields[0], stamp, *fields[1:]]
+        )
 
 
 def stamp_type(domain: Domain) -> pa.DataType:

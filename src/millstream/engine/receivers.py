@@ -57,7 +57,10 @@ class Folder:
     """
 
     def __init__(
-        self, folder: str | Path, format: str, schemas: Mapping[str, pa.Schema],
+        self,
+        folder: str | Path,
+        format: str,
+        schemas: Mapping[str, pa.Schema],
         sizes: Mapping[str, int] | None = None,
     ) -> None:
         self.folder = Path(folder)

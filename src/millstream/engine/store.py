@@ -90,10 +90,12 @@ class Shelf:
     def _part(self, part: dict[str, Any]) -> pa.RecordBatch | Log:
         if part["kind"] == "table":
             return self._load(tuple(part["at"]))
-        return Log(tuple(
-            Chunk(rows, first, last, self._loader(tuple(at)), tuple(at))
-            for rows, first, last, at in part["chunks"]
-        ))
+        return Log(
+            tuple(
+                Chunk(rows, first, last, self._loader(tuple(at)), tuple(at))
+                for rows, first, last, at in part["chunks"]
+            )
+        )
 
     def _loader(self, at: Reference) -> Any:
         return lambda: self._load(at)
@@ -184,9 +186,13 @@ def write_whole(path: Path, pieces: list[bytes]) -> None:
 
 def _describe(value: Any, put: Any) -> dict[str, Any]:
     if isinstance(value, Log):
-        return {"kind": "log", "chunks": [
-            [c.rows, c.first_due, c.last_due, c.reference or put(c.load())] for c in value.chunks
-        ]}
+        return {
+            "kind": "log",
+            "chunks": [
+                [c.rows, c.first_due, c.last_due, c.reference or put(c.load())]
+                for c in value.chunks
+            ],
+        }
     return {"kind": "table", "at": put(value)}
 
 

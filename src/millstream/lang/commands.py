@@ -127,15 +127,18 @@ class Commands(Definitions):
         if self._next and not self.at_query():
             if self._curr.text.upper() not in STAGES:
                 near = closest(self._curr.text, STAGES)
-                self.fail(f"stage {self.written(self._curr)} does not exist",
-                          hint=f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}.")
+                self.fail(
+                    f"stage {self.written(self._curr)} does not exist",
+                    hint=f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}.",
+                )
             stage = self._read_word(STAGES, "EXPLAIN")
         if self.at_query():
             query = self.parse_query()
             return Explain(stage=stage, query=query, place=self.since(first))
         name = self.read_name("a query or a name")
-        return Explain(stage=stage, name=name.text, name_place=self.place_at(name),
-                       place=self.since(first))
+        return Explain(
+            stage=stage, name=name.text, name_place=self.place_at(name), place=self.since(first)
+        )
 
     def _parse_set_statement(self, first: Token) -> Set:
         token = self.read_name("the name of a setting")
@@ -146,8 +149,13 @@ class Commands(Definitions):
             self.expect('"="', hint=f"Write SET {name} = value.")
         start = self._curr
         value = self.read_value()
-        return Set(name=name, value=value, value_place=self.since(start),
-                   name_place=self.place_at(token), place=self.since(first))
+        return Set(
+            name=name,
+            value=value,
+            value_place=self.since(start),
+            name_place=self.place_at(token),
+            place=self.since(first),
+        )
 
     def _read_word(self, words: tuple[str, ...], after: str) -> str:
         """Take one of a few words, in lower case."""

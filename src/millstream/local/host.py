@@ -73,7 +73,9 @@ class LocalHost:
         """Read, run all levels, and hand out the results."""
         graph, streams = self.job.graph, self.job.streams
         hauls = [
-            run_errand(e, streams[e.source], self.sources.get(e.source), graph, self.clock, self.buckets)
+            run_errand(
+                e, streams[e.source], self.sources.get(e.source), graph, self.clock, self.buckets
+            )
             for e in errands
         ]
         self.take(hauls, [e.source for e in errands])

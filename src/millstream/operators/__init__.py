@@ -15,8 +15,24 @@ from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
 from millstream.operators.windows import Now, Range, Unbounded
 
 OPERATORS = (
-    Scan, Stamp, Now, Range, Unbounded, RangeSlide, Rows, Filter, Project, LookupJoin, GroupBy,
-    Istream, Dstream, Rstream, Elements, Tagged, Stored, Exchange,
+    Scan,
+    Stamp,
+    Now,
+    Range,
+    Unbounded,
+    RangeSlide,
+    Rows,
+    Filter,
+    Project,
+    LookupJoin,
+    GroupBy,
+    Istream,
+    Dstream,
+    Rstream,
+    Elements,
+    Tagged,
+    Stored,
+    Exchange,
 )
 
 __all__ = [*(operator.__name__ for operator in OPERATORS), "OPERATORS", "StaticTable"]

@@ -116,7 +116,11 @@ class GroupBy(Node):
         return pa.schema([*self.schema, *totals])
 
     def _aggregate(
-        self, batch: _Batch, trace: Trace, totals: dict[str, np.ndarray], before: np.ndarray,
+        self,
+        batch: _Batch,
+        trace: Trace,
+        totals: dict[str, np.ndarray],
+        before: np.ndarray,
         state: State,
     ) -> tuple[dict[str, pa.Array], dict[str, pa.RecordBatch]]:
         """What every call comes to in every row of the trace, and the ordered values at the end."""
@@ -140,7 +144,11 @@ class GroupBy(Node):
         return results, parts
 
     def _total(
-        self, need: tuple[str, str], batch: _Batch, trace: Trace, totals: dict[str, np.ndarray],
+        self,
+        need: tuple[str, str],
+        batch: _Batch,
+        trace: Trace,
+        totals: dict[str, np.ndarray],
         before: np.ndarray,
     ) -> tuple[np.ndarray, ...]:
         name, argument = need
@@ -159,7 +167,11 @@ class GroupBy(Node):
         fields = [self.input_schema.field(n) for n in (call.arguments[0], *by_names)]
         keys = [self.input_schema.field(n) for n in self.keys]
         layout = pa.schema(
-            [*keys, *[pa.field(f"#{i}", f.type) for i, f in enumerate(fields)], ("#count", pa.int64())]
+            [
+                *keys,
+                *[pa.field(f"#{i}", f.type) for i, f in enumerate(fields)],
+                ("#count", pa.int64()),
+            ]
         )
         saved = no_rows(layout) if saved is None else saved
         width = len(keys)
@@ -170,8 +182,14 @@ class GroupBy(Node):
             saved.column(saved.num_columns - 1).to_numpy(),
         )
         result, left = ordered.run(
-            trace, batch.weights, batch.groups, batch.column(call.arguments[0]),
-            tuple(batch.column(n) for n in by_names), present, batch.group_count, call.parameter,
+            trace,
+            batch.weights,
+            batch.groups,
+            batch.column(call.arguments[0]),
+            tuple(batch.column(n) for n in by_names),
+            present,
+            batch.group_count,
+            call.parameter,
         )
         named = take_rows(batch.keys, left.group)
         kept = pa.RecordBatch.from_arrays(
@@ -200,8 +218,12 @@ class GroupBy(Node):
         return Changes(rows, trace.ts, trace.exp, weight, arrival, trace.previous)
 
     def _remember(
-        self, batch: _Batch, trace: Trace, results: dict[str, pa.Array],
-        totals: dict[str, np.ndarray], groups: pa.RecordBatch,
+        self,
+        batch: _Batch,
+        trace: Trace,
+        results: dict[str, pa.Array],
+        totals: dict[str, np.ndarray],
+        groups: pa.RecordBatch,
     ) -> pa.RecordBatch:
         """The groups that still have rows, with their totals and the row they show."""
         kept = np.ones(batch.group_count, np.bool_)

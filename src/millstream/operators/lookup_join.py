@@ -63,9 +63,7 @@ class LookupJoin(Node):
 
     @property
     def words(self) -> str:
-        keys = [
-            f"{name_text(a)} = {name_text(b)}" for a, b in zip(self.left_keys, self.right_keys)
-        ]
+        keys = [f"{name_text(a)} = {name_text(b)}" for a, b in zip(self.left_keys, self.right_keys)]
         rest = [] if self.condition == TRUE else [str(self.condition)]
         on = " and ".join([*keys, *rest]) or "everything"
         names = ", ".join(name_text(name) for name in self.names)

@@ -34,9 +34,11 @@ class RangeSlide(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         enter = -(-changes.ts // self.slide) * self.slide
-        leave = (changes.exp * 0 + INFINITY) if self.length is None else (
-            (changes.ts + self.length) // self.slide + 1
-        ) * self.slide
+        leave = (
+            (changes.exp * 0 + INFINITY)
+            if self.length is None
+            else ((changes.ts + self.length) // self.slide + 1) * self.slide
+        )
         moved = replace(changes, ts=enter, exp=leave)
         waiting, entered = release(state.get("waiting", Log()), moved.keep(enter < leave), span)
         return {"waiting": waiting}, entered.in_time_order()

@@ -102,16 +102,18 @@ class Rows(Node):
         """Earlier tuples that may enter or leave now, with their partitions and numbers."""
         if not self.partition_by:
             waits = int(before[0]) - self.slide + (0 if self.count >= EVER else self.count)
-            near = [c for c in kept.chunks
-                    if c.first_due <= newest
-                    or (self.slide > 1 and c.last_due > waits)]
+            near = [
+                c
+                for c in kept.chunks
+                if c.first_due <= newest or (self.slide > 1 and c.last_due > waits)
+            ]
             parts = [Changes.from_batch(chunk.load()) for chunk in near]
             old = Changes.concat(parts, self.input_schema)
             return (old, np.zeros(len(old), np.int64), old.weight), kept
         old = Changes.concat(kept.all(), self.input_schema)
         both = concat_rows([keys, old.rows.select(list(self.partition_by))], keys.schema)
         codes, _ = factorize(both.columns, both.num_rows)
-        return (old, codes[keys.num_rows:], old.weight), kept
+        return (old, codes[keys.num_rows :], old.weight), kept
 
     def _emit(
         self,
@@ -171,12 +173,17 @@ class Rows(Node):
         return self._compact(kept, numbered, groups, after, keys, span)
 
     def _compact(
-        self, kept: Log, numbered: Changes, groups: np.ndarray, after: np.ndarray,
-        keys: pa.RecordBatch, span: Span,
+        self,
+        kept: Log,
+        numbered: Changes,
+        groups: np.ndarray,
+        after: np.ndarray,
+        keys: pa.RecordBatch,
+        span: Span,
     ) -> Log:
         old = Changes.concat(kept.all(), self.input_schema)
         both = concat_rows([keys, old.rows.select(list(self.partition_by))], keys.schema)
-        codes = factorize(both.columns, both.num_rows)[0][keys.num_rows:]
+        codes = factorize(both.columns, both.num_rows)[0][keys.num_rows :]
         lively = self._lively(old, codes, after, span)
         fresh = numbered.keep(self._lively(numbered, groups, after, span))
         if lively.sum() >= COMPACT_BELOW * len(old) and len(kept.chunks) < 64:

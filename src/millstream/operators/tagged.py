@@ -63,21 +63,23 @@ class Tagged(Node):
         assert changes.previous is not None and self.key is not None
         others = [i for i, f in enumerate(self.input_schema) if f.name not in self.key]
         same = _equal_to_previous([changes.rows.column(i) for i in others], changes.previous)
-        ops, gone, until = _compare(
-            changes.previous, changes.ts, changes.exp, changes.weight, same
-        )
+        ops, gone, until = _compare(changes.previous, changes.ts, changes.exp, changes.weight, same)
         source = np.flatnonzero(ops != NOTHING)
         if len(source) and source[-1] - source[0] + 1 == len(source):
             first, last = int(source[0]), int(source[-1]) + 1
             rows = changes.rows.slice(first, last - first)
-            told = self._tell(rows, ops[first:last], changes.ts[first:last], changes.seq[first:last])
+            told = self._tell(
+                rows, ops[first:last], changes.ts[first:last], changes.seq[first:last]
+            )
         else:
             rows = take_rows(changes.rows, source)
             told = self._tell(rows, ops[source], changes.ts[source], changes.seq[source])
         if len(gone) == 0:
             return told
         left = self._tell(
-            take_rows(changes.rows, gone), np.full(len(gone), LEAVE, np.uint8), until,
+            take_rows(changes.rows, gone),
+            np.full(len(gone), LEAVE, np.uint8),
+            until,
             changes.seq[gone],
         )
         return Changes.concat([told, left], self.schema)
@@ -161,18 +163,29 @@ def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
 
 def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndarray:
     """Where a row has the same values as the one before it of its key, NULL equal to NULL."""
-    index = np.flatnonzero(previous >= 0)
+    same = previous >= 0
     for column in columns:
+        if column.null_count == 0 and column.type in (pa.int64(), pa.float64()):
+            _keep_equal(same, previous, column.to_numpy())
+            continue
+        index = np.flatnonzero(same)
         if len(index) == 0:
             break
         here, before = column.take(pa.array(index)), column.take(pa.array(previous[index]))
         equal = pc.equal(here, before)
-        if column.null_count:
-            both = pc.and_(pc.is_null(here), pc.is_null(before))
-            equal = pc.or_(pc.fill_null(equal, False), both)
-        elif pa.types.is_floating(column.type):
-            equal = pc.or_(equal, pc.and_(pc.is_nan(here), pc.is_nan(before)))
-        index = index[equal.to_numpy(zero_copy_only=False)]
-    same = np.zeros(len(previous), np.bool_)
-    same[index] = True
+        both = pc.and_(pc.is_null(here), pc.is_null(before))
+        equal = pc.or_(pc.fill_null(equal, False), both)
+        if pa.types.is_floating(column.type):
+            nan = pc.and_(pc.is_nan(here), pc.is_nan(before))
+            equal = pc.or_(equal, pc.fill_null(nan, False))
+        same[index] = equal.to_numpy(zero_copy_only=False)
     return same
+
+
+@njit(cache=True)
+def _keep_equal(same, previous, values):  # type: ignore[no-untyped-def]
+    for r in range(len(same)):
+        if same[r]:
+            x = values[r]
+            y = values[previous[r]]
+            same[r] = x == y or (x != x and y != y)

@@ -32,8 +32,13 @@ TOKEN = re.compile(
         | [^\W\d][\w.]* | \#\w+ | <= | >= | <> | [-+*/%=<>(),:] )""",
     re.VERBOSE,
 )
-LEVELS = (("or",), ("and",), ("=", "<>", "<", "<=", ">", ">=", "like"), ("+", "-"),
-          ("*", "/", "%", "div"))
+LEVELS = (
+    ("or",),
+    ("and",),
+    ("=", "<>", "<", "<=", ">", ">=", "like"),
+    ("+", "-"),
+    ("*", "/", "%", "div"),
+)
 """What binds weakly comes first; within a level from the left."""
 
 
@@ -203,6 +208,8 @@ def _constant(word: str, tokens: Tokens) -> Literal | None:
         tokens.expect("second")
         return Literal(dt.timedelta(microseconds=int(Decimal(text) * 1_000_000)), kind)
     readers: dict[pa.DataType, Callable[[str], object]] = {
-        TIMESTAMP: dt.datetime.fromisoformat, DATE: dt.date.fromisoformat, DOUBLE: float,
+        TIMESTAMP: dt.datetime.fromisoformat,
+        DATE: dt.date.fromisoformat,
+        DOUBLE: float,
     }
     return Literal(readers.get(kind, Decimal)(text), kind)

@@ -83,8 +83,11 @@ class Graph:
         def asked(node: Node) -> bool:
             if node in self.roots:
                 return True
-            return any(_asks(reader) or asked(reader) for reader in readers.get(node, ())
-                       if not isinstance(reader, GroupBy))
+            return any(
+                _asks(reader) or asked(reader)
+                for reader in readers.get(node, ())
+                if not isinstance(reader, GroupBy)
+            )
 
         return {exchange: asked(exchange) for exchange in self.exchanges}
 

@@ -18,17 +18,27 @@ def growing(plan: Node, stored: bool) -> list[Notice]:
             case GroupBy(keys=keys) if _is_endless(node.input):
                 ordered = [c for c in node.calls if c.function in ORDERED]
                 if keys:
-                    found.append(Notice(
-                        f"the state of GROUP BY {', '.join(keys)} grows with every new group", WINDOW))
+                    found.append(
+                        Notice(
+                            f"the state of GROUP BY {', '.join(keys)} grows with every new group",
+                            WINDOW,
+                        )
+                    )
                 if ordered:
-                    found.append(Notice(
-                        f"the state of {ordered[0].function} grows with every new value", WINDOW))
+                    found.append(
+                        Notice(
+                            f"the state of {ordered[0].function} grows with every new value", WINDOW
+                        )
+                    )
             case Rstream() if _is_endless(node.input):
                 found.append(Notice("the state of Rstream grows with every row", WINDOW))
             case Rows(partition_by=keys, length=None) if keys:
-                found.append(Notice(
-                    f"the window keeps rows of every partition of {', '.join(keys)} for good",
-                    "Add a Range to the window, so that silent partitions are dropped."))
+                found.append(
+                    Notice(
+                        f"the window keeps rows of every partition of {', '.join(keys)} for good",
+                        "Add a Range to the window, so that silent partitions are dropped.",
+                    )
+                )
             case Istream() | Dstream():
                 pass
     if stored and _is_endless(plan):

@@ -15,6 +15,8 @@ def push_filter_below_window(node: Node) -> Node | None:
     Sound because a window by time treats every tuple by itself; windows by rows do not.
     """
     match node:
-        case Filter(condition=condition, input=(Now() | Range() | RangeSlide() | Unbounded()) as window):
+        case Filter(
+            condition=condition, input=(Now() | Range() | RangeSlide() | Unbounded()) as window
+        ):
             return map_inputs(window, lambda stream: Filter(condition, stream))
     return None

@@ -76,7 +76,8 @@ class ErrandReader(DataSourceStreamReader):
         if not marker.exists():
             return []
         open_ones = [
-            n for n, s in streams.items()
+            n
+            for n, s in streams.items()
             if s.source is None and s.of is None and not positions.get(n, {}).get("ended")
         ]
         for name in open_ones:

@@ -12,10 +12,15 @@ from pyspark.sql import functions as F
 from millstream.engine.store import encode
 
 COLUMNS = "source string, part long, chunk long, errand string, rows binary"
-SCHEMA = pa.schema([
-    ("source", pa.string()), ("part", pa.int64()), ("chunk", pa.int64()),
-    ("errand", pa.string()), ("rows", pa.binary()),
-])
+SCHEMA = pa.schema(
+    [
+        ("source", pa.string()),
+        ("part", pa.int64()),
+        ("chunk", pa.int64()),
+        ("errand", pa.string()),
+        ("rows", pa.binary()),
+    ]
+)
 
 
 def packed(name: str, frame: DataFrame, schema: pa.Schema) -> DataFrame:

@@ -50,9 +50,15 @@ class SparkHost:
     """Runs a job on Spark. Queries may be added and dropped between batches with `change`."""
 
     def __init__(
-        self, session: SparkSession, job: Job, receivers: Callable[[Commit | None], list[Receiver]],
-        checkpoint: str | None = None, follow: bool = False, wanted: frozenset[str] | None = None,
-        foreign: dict[str, DataFrame] | None = None, progress: Progress | None = None,
+        self,
+        session: SparkSession,
+        job: Job,
+        receivers: Callable[[Commit | None], list[Receiver]],
+        checkpoint: str | None = None,
+        follow: bool = False,
+        wanted: frozenset[str] | None = None,
+        foreign: dict[str, DataFrame] | None = None,
+        progress: Progress | None = None,
         tell: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         self.session, self.job, self.follow = session, job, follow
@@ -96,7 +102,11 @@ class SparkHost:
 
     def _save(self) -> None:
         parcel = Parcel(
-            self.job, self.follow, self.buckets, str(self.checkpoint.state), self.wanted,
+            self.job,
+            self.follow,
+            self.buckets,
+            str(self.checkpoint.state),
+            self.wanted,
             str(self._scratch) if _is_one_process(self.session) else None,
         )
         self._parcel = parcel.save(self._folder)
@@ -130,8 +140,18 @@ class SparkHost:
             while not self.done.wait(0.1) and not stop():
                 if not self._query.isActive:
                     break
+            self._wait_for_spark()
         finally:
             self.stop()
+
+    def _wait_for_spark(self) -> None:
+        """Let Spark write down that the last batch is finished before it is stopped."""
+        until = time.monotonic() + 2
+        while self._query.isActive and self.commit is not None and time.monotonic() < until:
+            told = self._query.lastProgress
+            if told is not None and told.batchId >= self.commit.batch:
+                return
+            time.sleep(0.01)
 
     def stop(self) -> None:
         """Finish the batch that runs, and close the results."""
@@ -178,7 +198,8 @@ class SparkHost:
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
             root.content(
-                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.fingerprint, {}), beat
+                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.fingerprint, {}),
+                beat,
             )
             for b in range(self.buckets)
         ]
@@ -242,16 +263,18 @@ class SparkHost:
         self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         commit = Commit(
-            number, after, self.buckets, sizes,
-            {n: s.declared for n, s in job.streams.items()}, fingerprints(job),
+            number,
+            after,
+            self.buckets,
+            sizes,
+            {n: s.declared for n, s in job.streams.items()},
+            fingerprints(job),
         )
         self.checkpoint.write(commit)
         self.commit, self.clock = commit, after
         shutil.rmtree(self._scratch / str(number), ignore_errors=True)
         self._report(rows, headers, number, started, gathered)
-        if job.streams and all(
-            after.sources[n].ended for n in job.streams
-        ):
+        if job.streams and all(after.sources[n].ended for n in job.streams):
             self.done.set()
 
     def _deliver(self, job: Job, rows: list[dict[str, Any]], number: int) -> None:
@@ -262,7 +285,8 @@ class SparkHost:
         for name, root in job.telling.items():
             parts = [
                 Changes.from_batch(opened(r))
-                for r in rows if r["kind"] in CARRIERS and r["name"] == f"result {name}"
+                for r in rows
+                if r["kind"] in CARRIERS and r["name"] == f"result {name}"
             ]
             if parts:
                 query = job.query(name)
@@ -274,7 +298,11 @@ class SparkHost:
             receiver.rows(name, batch, number)
 
     def _report(
-        self, rows: list[dict[str, Any]], headers: list[Header], number: int, started: float,
+        self,
+        rows: list[dict[str, Any]],
+        headers: list[Header],
+        number: int,
+        started: float,
         gathered: float,
     ) -> None:
         if self.progress is None:
@@ -284,10 +312,18 @@ class SparkHost:
         parts = {k: sum(s[k] for s in stats) for k in ("load", "run", "write")}
         parts["spark"] = gathered - started
         parts["driver"] = ended - gathered
-        self.progress(BatchReport(
-            number, sum(h.rows for h in headers), sum(s["told"] for s in stats), ended - started,
-            self.clock, sum(s["state"] for s in stats), sum(s["written"] for s in stats), parts,
-        ))
+        self.progress(
+            BatchReport(
+                number,
+                sum(h.rows for h in headers),
+                sum(s["told"] for s in stats),
+                ended - started,
+                self.clock,
+                sum(s["state"] for s in stats),
+                sum(s["written"] for s in stats),
+                parts,
+            )
+        )
 
 
 def _is_one_process(session: SparkSession) -> bool:

@@ -33,9 +33,7 @@ class Parcel:
     def sources(self) -> dict[str, Source]:
         """The sources of the streams that have one, opened in this process."""
         return {
-            s.name: open_source(
-                s.source, s.name, s.schema, dict(s.options), s.base, self.follow
-            )
+            s.name: open_source(s.source, s.name, s.schema, dict(s.options), s.base, self.follow)
             for s in self.job.streams.values()
             if s.source is not None
         }

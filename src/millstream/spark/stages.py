@@ -25,10 +25,16 @@ from millstream.operators import Exchange
 from millstream.spark.parcel import Parcel, load_parcel
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
-WIRE_SCHEMA = pa.schema([
-    ("level", pa.int32()), ("bucket", pa.int32()), ("kind", pa.string()), ("name", pa.string()),
-    ("number", pa.int64()), ("blob", pa.binary()),
-])
+WIRE_SCHEMA = pa.schema(
+    [
+        ("level", pa.int32()),
+        ("bucket", pa.int32()),
+        ("kind", pa.string()),
+        ("name", pa.string()),
+        ("number", pa.int64()),
+        ("blob", pa.binary()),
+    ]
+)
 INLINE = 65_536
 """Rows of fewer bytes travel with the row of the wire itself."""
 
@@ -58,8 +64,12 @@ def packer(
             errand = Errand.from_json(json.loads(row["errand"]))
             if errand.source in parcel.job.streams:
                 haul = run_errand(
-                    errand, parcel.job.streams[errand.source],
-                    parcel.sources.get(errand.source), parcel.job.graph, before, parcel.buckets,
+                    errand,
+                    parcel.job.streams[errand.source],
+                    parcel.sources.get(errand.source),
+                    parcel.job.graph,
+                    before,
+                    parcel.buckets,
                 )
                 yield _wire(_haul_rows(errand.source, haul, post))
         for name, rows in foreign.items():
@@ -69,9 +79,7 @@ def packer(
     return stage
 
 
-def _incoming(
-    batches: Batches, planned: tuple[tuple[str, ...], ...]
-) -> Iterator[dict[str, Any]]:
+def _incoming(batches: Batches, planned: tuple[tuple[str, ...], ...]) -> Iterator[dict[str, Any]]:
     for batch in batches:
         for row in batch.to_pylist():
             if planned:
@@ -92,7 +100,9 @@ def level_runner(
         parcel, before = load_parcel(path), Clock.from_json(clock)
         mine: list[dict[str, Any]] = []
         for batch in batches:
-            here = [i for i, level in enumerate(batch.column("level").to_pylist()) if level == number]
+            here = [
+                i for i, level in enumerate(batch.column("level").to_pylist()) if level == number
+            ]
             if len(here) < batch.num_rows:
                 others = [i for i in range(batch.num_rows) if i not in set(here)]
                 yield batch.take(pa.array(others))
@@ -104,7 +114,11 @@ def level_runner(
 
 
 def _run_level(
-    parcel: Parcel, before: Clock, number: int, batch_number: int, before_number: int,
+    parcel: Parcel,
+    before: Clock,
+    number: int,
+    batch_number: int,
+    before_number: int,
     rows: list[dict[str, Any]],
 ) -> list[Row]:
     started = time.perf_counter()
@@ -132,8 +146,13 @@ def _run_level(
     computed = time.perf_counter()
     written = shelf.write(batch_number, bucket.states, before_number)
     stats = {
-        "level": number, "bucket": place, "told": told, "written": written,
-        "state": _rows_in(bucket), "load": loaded - started, "run": computed - loaded,
+        "level": number,
+        "bucket": place,
+        "told": told,
+        "written": written,
+        "state": _rows_in(bucket),
+        "load": loaded - started,
+        "run": computed - loaded,
         "write": time.perf_counter() - computed,
     }
     out.append((DRIVER, 0, "stats", "", 0, json.dumps(stats).encode()))
@@ -142,7 +161,9 @@ def _run_level(
 
 def _mail(exchange: Exchange, rows: list[dict[str, Any]]) -> Changes:
     """What was sent to an exchange in this bucket, in the order of arrival."""
-    parts = sorted((r for r in rows if r["name"] == exchange.fingerprint), key=lambda r: r["number"])
+    parts = sorted(
+        (r for r in rows if r["name"] == exchange.fingerprint), key=lambda r: r["number"]
+    )
     return Changes.concat([Changes.from_batch(opened(r)) for r in parts], exchange.schema)
 
 

@@ -64,8 +64,12 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
     for block in file.of("file"):
         (folder / block.words).write_text(block.text + "\n", encoding="utf-8")
     for stream in defined.session.streams.values():
-        rows = [split_row(line, block.place) for block in file.of("feed")
-                if block.words.lower() == stream.name.lower() for line in block.body]
+        rows = [
+            split_row(line, block.place)
+            for block in file.of("feed")
+            if block.words.lower() == stream.name.lower()
+            for line in block.body
+        ]
         header = csv_line(tuple(stream.schema.names))
         lines = [header, *map(csv_line, rows)]
         (folder / f"{stream.name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

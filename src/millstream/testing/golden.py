@@ -133,9 +133,7 @@ def text_of(file: GoldenFile, block: Block) -> str:
 
 def depends_on_moments(file: GoldenFile) -> bool:
     """Whether it matters at which moment a row comes: the file has heartbeats or a clock."""
-    return bool(file.of("heartbeat", "clock")) or any(
-        " at " in b.words for b in file.of("feed")
-    )
+    return bool(file.of("heartbeat", "clock")) or any(" at " in b.words for b in file.of("feed"))
 
 
 def rewrite_golden(path: str | Path) -> None:

@@ -14,7 +14,9 @@ from millstream.session import Session
 
 
 def run_script(
-    script: str, base: str | Path = ".", settings: Mapping[str, str] | None = None,
+    script: str,
+    base: str | Path = ".",
+    settings: Mapping[str, str] | None = None,
     restart: bool = False,
 ) -> dict[str, pa.Table]:
     """The results of a script over bounded sources, by name.
