@@ -244,7 +244,7 @@ class QueryHandle:
         self._database._changed()
 
     def table(self) -> pa.Table:
-        """The current content: of a stored result what it holds now, of a stream all rows so far."""
+        """The current content: what a stored result holds now, or all rows of a stream so far."""
         if self._query.form == COMPLETE:
             host = self._database._last
             if host is None:

@@ -25,8 +25,8 @@ class Stream:
     """A declared stream: its columns, its time, and where it comes from.
 
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
-    `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is set
-    for the side streams of late and bad rows.
+    `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is
+    set for the side streams of late and bad rows.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Stream:
 
     @cached_property
     def declared(self) -> str:
-        """A short name of the declaration; another one is another stream to operators with state."""
+        """A short name of the declaration; another is another stream to operators with state."""
         columns = [(name, type_name(kind)) for name, kind in self.columns]
         said = repr(
             (
@@ -76,7 +76,7 @@ class Stream:
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def side(self, kind: str) -> Stream:
-        """The stream of this one's late or bad rows (`late`, `errors`), in the order they arrive."""
+        """The stream of this one's late or bad rows (`late`, `errors`), in order of arrival."""
         columns = self.columns if kind == "late" else ERROR_COLUMNS
         return Stream(f"{self.name}.{kind}", columns, of=self.name)
 

@@ -47,7 +47,7 @@ class Place:
 
 
 class MillstreamError(Exception):
-    """Something the user wrote or gave cannot be used; says where, what, and what would be right."""
+    """Something a user wrote or gave cannot be used; says where, what, and what would be right."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class MillstreamError(Exception):
 
 @dataclass(frozen=True)
 class Notice:
-    """Something the author should know that is not an error: a default, a fresh start, growing state."""
+    """Something the author should know, no error: a default, a fresh start, growing state."""
 
     message: str
     hint: str | None = None

@@ -142,8 +142,8 @@ class Session:
         return {e.name: e for e in self.catalog.entries.values() if isinstance(e, Stream)}
 
     def job(self, changes: frozenset[str] = frozenset()) -> Job:
-        """What is registered, as one job; streams nobody reads are left out of nothing: late and bad
-        rows of every stream are part of the answer."""
+        """What is registered, as one job; streams nobody reads are left out of nothing: late and
+        bad rows of every stream are part of the answer."""
         streams = {**self.streams, **self._sides()}
         return Job(streams, tuple(self.queries.values()), self.settings, changes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from millstream.errors import MillstreamError, closest
 
@@ -46,7 +47,8 @@ class Settings:
                     f'setting "{key}" cannot be "{shown}"',
                     hint=f"Write {' or '.join(CHOICES[key])}.",
                 )
-            return replace(self, **{key: value.lower()})
+            choice: dict[str, Any] = {key: value.lower()}
+            return replace(self, **choice)
         if key in NUMBERS:
             digits = value.isascii() and value.isdecimal() and len(value) < 20
             if not digits or not 1 <= int(value) <= NUMBERS[key]:
@@ -54,7 +56,8 @@ class Settings:
                     f'setting "{key}" cannot be "{shown}"',
                     hint=f"Write a whole number from 1 to {NUMBERS[key]:,}.",
                 )
-            return replace(self, **{key: int(value)})
+            number: dict[str, Any] = {key: int(value)}
+            return replace(self, **number)
         near = closest(name, [*CHOICES, *NUMBERS])
         known = ", ".join(sorted([*CHOICES, *NUMBERS]))
         raise MillstreamError(

@@ -158,7 +158,8 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
         ),
         (
             ("--host", "local", "--out", "items.csv/x"),
-            '--out cannot use the folder "items.csv/x": not a directory\nhint: Name another folder.',
+            '--out cannot use the folder "items.csv/x": not a directory\n'
+            "hint: Name another folder.",
         ),
     ],
 )

@@ -27,12 +27,19 @@ def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
     pytest.fail(f"seed {seed} with {settings}: {found}\n{small.to_sql()}\n{rows}")
 
 
+def test_a_few_cases_quickly() -> None:
+    for seed in range(90_000, 90_060):
+        check(seed, {"batch_rows": "7"})
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, CASES, CHUNK))
 def test_the_engine_agrees_with_the_oracle(start: int) -> None:
     for seed in range(start, start + CHUNK):
         check(seed, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_what_must_not_matter_does_not(name: str) -> None:
     first = 10_000 + 1_000 * list(CONFIGURATIONS).index(name)
@@ -40,6 +47,14 @@ def test_what_must_not_matter_does_not(name: str) -> None:
         check(seed, CONFIGURATIONS[name])
 
 
+@pytest.mark.slow
+def test_steps_inside_a_batch_do_not_matter(monkeypatch) -> None:
+    monkeypatch.setattr("millstream.engine.level.STEP_ROWS", 3)
+    for seed in range(30_000, 30_000 + PER_CONFIGURATION):
+        check(seed, {"batch_rows": "20"})
+
+
+@pytest.mark.slow
 def test_a_restart_after_every_batch_does_not_matter() -> None:
     for seed in range(20_000, 20_000 + PER_CONFIGURATION):
         check(seed, {"batch_rows": "4"}, restart=True)

@@ -1,10 +1,10 @@
-"""Checkpoints: what fits is taken up, what does not is told or refused, damage is never an answer."""
+"""Checkpoints: what fits is taken up, the rest is told or refused, damage is never an answer."""
 
 from pathlib import Path
 
 import pytest
 
-from millstream.cli.running import Options, _receivers
+from millstream.cli.running import Options, receivers_for
 from millstream.errors import MillstreamError
 from millstream.session import Session
 from millstream.spark.host import SparkHost
@@ -31,7 +31,7 @@ class Run:
         host = SparkHost(
             self.spark,
             job,
-            lambda commit: _receivers(job, options, commit),
+            lambda commit: receivers_for(job, options, commit),
             str(self.folder / "checkpoint"),
             tell=lambda notice: self.notices.append(notice.message),
         )

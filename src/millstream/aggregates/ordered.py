@@ -1,4 +1,4 @@
-"""Aggregates that need a group's values in order: min, max, median, quantiles, distinct, first, last."""
+"""Aggregates that need a group's values in order: extremes, quantiles, distinct, first, last."""
 
 from __future__ import annotations
 
@@ -61,8 +61,10 @@ class Ordered:
         counts = np.bincount(slots[:known], weights=present.count, minlength=len(example)).astype(
             np.int64
         )
-        at = float(self.fraction if fraction is None else fraction)
-        found = running_order(
+        wanted = self.fraction if fraction is None else fraction
+        assert wanted is not None, "the binder gives a fraction to aggregates without their own"
+        at = float(wanted)
+        below, above, present_count, distinct_count = running_order(
             trace.event,
             trace.group,
             trace.row,
@@ -74,9 +76,8 @@ class Ordered:
             starts,
             at,
         )
-        result = self.finish(
-            every, example, *found[:2], found[2] if not self.distinct else found[3], at
-        )
+        number = distinct_count if self.distinct else present_count
+        result = self.finish(every, example, below, above, number, at)
         left = np.flatnonzero(counts > 0)
         rest = pa.array(example[left])
         after = Entries(

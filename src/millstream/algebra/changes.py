@@ -97,7 +97,7 @@ class Changes:
         return self if order is None else self.take(order)
 
     def split(self, by: np.ndarray, bound: int) -> tuple[Changes, Changes]:
-        """The rows whose value is at most the bound, and the others; free of copying when sorted."""
+        """The rows whose value is at most the bound, and the others; no copying when sorted."""
         if is_sorted(by):
             at = int(np.searchsorted(by, bound, side="right"))
             return self.slice(0, at), self.slice(at, len(self))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,6 @@ class Log:
         return [Changes.from_batch(chunk.load()) for chunk in self.chunks]
 
 
-Part = pa.RecordBatch | Log
+Part: TypeAlias = pa.RecordBatch | Log
 State = Mapping[str, Part]
 """The parts of one operator's state in one bucket, by name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,6 @@ from millstream.algebra.expressions import Call, Case, Expression, Literal
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
-    DATE,
     DOUBLE,
     INTEGER,
     INTERVAL,
@@ -34,79 +32,18 @@ from millstream.algebra.types import (
 from millstream.bind.constants import coerce, literal, with_backslashes
 from millstream.bind.messages import LATER, a, misfit, not_yet
 from millstream.bind.scope import Scope
+from millstream.bind.vocabulary import (
+    ALIASES,
+    CLOCKS,
+    CONSTANTS,
+    EXAMPLES,
+    OPERATORS,
+    PARTS,
+    READING,
+    UNITS,
+)
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
-
-OPERATORS: dict[type, str] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.IntDiv: "div",
-    exp.Mod: "%",
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.And: "and",
-    exp.Or: "or",
-    exp.Like: "like",
-    exp.DPipe: "concat",
-    exp.NullSafeNEQ: "distinct_from",
-}
-READING = {"=", "<>", "<", "<=", ">", ">=", "distinct_from", "+", "-", "coalesce", "nullif"}
-"""Where a string constant beside a time or a number is read as one: ts > '2024-01-01'."""
-ALIASES = {
-    "char_length": "length",
-    "character_length": "length",
-    "len": "length",
-    "substr": "substring",
-    "mid": "substring",
-    "ceiling": "ceil",
-    "pow": "power",
-    "ucase": "upper",
-    "lcase": "lower",
-    "ifnull": "coalesce",
-    "nvl": "coalesce",
-    "log": "ln",
-    "truncate": "trunc",
-    "mod": "%",
-    "startswith": "starts_with",
-    "endswith": "ends_with",
-    "dayofmonth": "day",
-    "date": "to_date",
-    "weekofyear": "week",
-    "dow": "dayofweek",
-    "doy": "dayofyear",
-    "signum": "sign",
-    "timestamp_trunc": "date_trunc",
-    "btrim": "trim",
-    "regexp_matches": "regexp_like",
-    "rlike": "regexp_like",
-    "isnull": "is_null",
-    "date_diff": "datediff",
-    "unix_seconds": "epoch",
-    "from_unixtime": "to_timestamp",
-    "timestamp_seconds": "to_timestamp",
-}
-CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
-CONSTANTS = {"pi": math.pi, "e": math.e}
-UNITS = (
-    "year",
-    "quarter",
-    "month",
-    "week",
-    "day",
-    "hour",
-    "minute",
-    "second",
-    "millisecond",
-    "microsecond",
-)
-PARTS = ("epoch", "dow", "dayofweek", "doy", "dayofyear")
-EXAMPLES = {TIMESTAMP: "'2024-01-31 12:30:00'", DATE: "'2024-01-31'", BOOLEAN: "TRUE or FALSE"}
 
 
 @dataclass

@@ -113,7 +113,7 @@ def _run_locally(session: Session, job: Job, options: Options, stop: threading.E
 
     if options.checkpoint is not None:
         raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
-    receivers = _receivers(job, options, None)
+    receivers = receivers_for(job, options, None)
     LocalHost(job, session.sources(options.follow), receivers).run(stop.is_set)
 
 
@@ -127,7 +127,7 @@ def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.
         host = SparkHost(
             make_session(options.master),
             job,
-            lambda commit: _receivers(job, options, commit),
+            lambda commit: receivers_for(job, options, commit),
             str(options.checkpoint) if options.checkpoint else None,
             options.follow,
             progress=progress.batch,
@@ -139,7 +139,7 @@ def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.
             host.close()
 
 
-def _receivers(job: Job, options: Options, commit: Commit | None) -> list[Receiver]:
+def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Receiver]:
     if options.out is None:
         return [Terminal(job)]
     schemas: dict[str, pa.Schema] = {}

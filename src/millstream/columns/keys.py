@@ -79,9 +79,8 @@ def _buffer(array: pa.Array, dtype: type) -> np.ndarray:
     """The values of a primitive column as they lie in memory, NULLs included."""
     if len(array) == 0:
         return np.zeros(0, dtype)
-    width = np.dtype(dtype).itemsize
-    raw = np.frombuffer(array.buffers()[1], dtype, offset=array.offset * width, count=len(array))
-    return raw
+    start = array.offset * np.dtype(dtype).itemsize
+    return np.frombuffer(array.buffers()[1], dtype, offset=start, count=len(array))
 
 
 def _words(array: pa.Array) -> list[np.ndarray]:
@@ -213,7 +212,7 @@ def _hash_row(words, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def _same_row(words, i, j):  # type: ignore[no-untyped-def]
-    for k in range(words.shape[1]):
+    for k in range(words.shape[1]):  # noqa: SIM110 (Numba does not compile it)
         if words[i, k] != words[j, k]:
             return False
     return True

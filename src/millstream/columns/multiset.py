@@ -1,4 +1,4 @@
-"""Values of groups kept in order under insertion and removal: minimum, maximum, quantiles, distinct."""
+"""Values of groups kept in order under insertion and removal: extremes, quantiles, distinct."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 def running_order(  # type: ignore[no-untyped-def]
     event, group, row, rows, weights, valid, slots, slot_counts, slot_starts, fraction
 ):
-    """Follow a multiset per group and find, after every row's instant, the values around a fraction.
+    """Follow a multiset per group; after every row's instant find the values around a fraction.
 
     Every value of a group has a slot; slots of a group lie together in value order
     (`slot_starts`), `slot_counts` says how often each is present and moves on. Gives the slots just

@@ -11,7 +11,7 @@ from numba import njit
 @njit(cache=True)
 def is_sorted(values: np.ndarray) -> bool:
     """True when no value is smaller than the one before it."""
-    for i in range(1, len(values)):
+    for i in range(1, len(values)):  # noqa: SIM110 (Numba does not compile it)
         if values[i] < values[i - 1]:
             return False
     return True

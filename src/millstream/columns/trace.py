@@ -17,8 +17,8 @@ class Trace:
     A row of the output stands for one group from one instant at which something happened to it
     (`ts`) until the next (`exp`); all events of the group at that instant write it, the last one
     finally. `previous` is the row of the same group before it, or −1; `present` how many rows the
-    group has, 0 where it is gone. The first `closing` rows end what groups showed before this batch;
-    after them rows lie in the order of time. `latest` is the last row of every group, or −1.
+    group has, 0 where it is gone. The first `closing` rows end what groups showed before this
+    batch; after them rows lie in the order of time. `latest` is the last row of every group, or −1.
     """
 
     event: np.ndarray
@@ -45,21 +45,15 @@ def follow(
     shown: np.ndarray,
 ) -> Trace:
     """Follow events through time. Those before `first_ends` enter, the others leave; each part is
-    sorted by instant. `counts`, the rows present in every group, moves on. `shown` says which groups
-    have a row from before."""
+    sorted by instant. `counts`, the rows present in every group, moves on. `shown` says which
+    groups have a row from before."""
     return Trace(*_follow(groups, instants, weights, first_ends, counts, shown))
 
 
 @njit(cache=True)
 def _follow(groups, instants, weights, first_ends, counts, shown):  # type: ignore[no-untyped-def]
     n = len(groups)
-    closing = 0
-    place = np.full(len(counts), -1, np.int64)  # of the row that a group's first row closes
-    for e in range(n):
-        g = groups[e]
-        if shown[g] and place[g] < 0:
-            place[g] = closing
-            closing += 1
+    place, closing = _places(groups, shown)
     event = np.empty(n, np.int32)
     group = np.empty(n, np.int32)
     row = np.empty(n, np.int32)
@@ -117,6 +111,18 @@ def _follow(groups, instants, weights, first_ends, counts, shown):  # type: igno
         latest,
         closing,
     )
+
+
+@njit(cache=True)
+def _places(groups, shown):  # type: ignore[no-untyped-def]
+    """Where the rows lie that close what groups showed before, and how many there are."""
+    place = np.full(len(shown), -1, np.int64)
+    closing = 0
+    for g in groups:
+        if shown[g] and place[g] < 0:
+            place[g] = closing
+            closing += 1
+    return place, closing
 
 
 @njit(cache=True)
@@ -209,9 +215,9 @@ def running_floats(event, group, row, rows, weights, valid, values, sums, odd): 
 def running_squares(event, group, row, rows, weights, valid, values, sums, counts, odd):  # type: ignore[no-untyped-def]
     """The sum of squared differences from the mean.
 
-    `sums` holds Σx and Σx² as pairs of doubles per group (four columns); Σx² − (Σx)²/n is taken with
-    all their digits, so that it does not cancel away. Values that are not finite are counted beside
-    them (`odd`); while there are any, the result is NaN.
+    `sums` holds Σx and Σx² as pairs of doubles per group (four columns); Σx² − (Σx)²/n is taken
+    with all their digits, so that it does not cancel away. Values that are not finite are counted
+    beside them (`odd`); while there are any, the result is NaN.
     """
     out = np.zeros(rows, np.float64)
     everything = len(valid) == 0

@@ -36,7 +36,7 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class Admitted:
-    """The elements of a slice, which of its rows are late, the bad ones, and what it tells of time."""
+    """The elements of a slice, which of its rows are late, the bad ones, what it tells of time."""
 
     elements: Changes
     late: np.ndarray

@@ -73,8 +73,8 @@ class Checkpoint:
     def take_up(self) -> tuple[Commit | None, list[Notice]]:
         """The last batch that can be gone on from; a damaged one is gone back on.
 
-        Never a wrong answer: when neither the last batch nor the one before is whole, the checkpoint
-        is refused by name.
+        Never a wrong answer: when neither the last batch nor the one before is whole, the
+        checkpoint is refused by name.
         """
         paths = sorted(self.commits.glob("*.json"), reverse=True)
         notices: list[Notice] = []
@@ -114,14 +114,15 @@ class Checkpoint:
                     raise DamagedState(f'state file "{path}" is missing')
 
     def _mend_spark(self, batch: int) -> None:
-        """Make Spark's log agree: batches after this one run again, with the same offsets."""
-        for kind in ("commits", "offsets"):
+        """Make Spark's log agree: the next batch runs again with the same offsets, if they are
+        whole; batches after it are planned anew."""
+        for kind, most in (("commits", batch), ("offsets", batch + 1)):
             for path in [*(self.spark / kind).glob("*"), *(self.spark / kind).glob(".*.crc")]:
                 number = path.name.strip(".").removesuffix(".crc")
                 if not number.isdecimal():
                     continue
                 damaged = kind == "offsets" and int(number) > batch and not _is_whole(path)
-                if (kind == "commits" and int(number) > batch) or damaged:
+                if int(number) > most or damaged:
                     path.unlink(missing_ok=True)
         needed = self.spark / "offsets" / str(batch)
         if needed.exists() and not _is_whole(needed):
@@ -135,7 +136,7 @@ class Checkpoint:
 
 
 def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
-    """What a changed script means for a checkpoint: fresh starts are told, what cannot be is refused."""
+    """What a changed script means for a checkpoint: fresh starts are told, misfits are refused."""
     notices = []
     for name, stream in job.streams.items():
         before = commit.streams.get(name)
@@ -152,8 +153,8 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
         elif commit.queries[name] != mark:
             notices.append(
                 Notice(
-                    f'query "{name}" computes something else than on this checkpoint: it starts fresh, '
-                    "and its earlier state and result are dropped"
+                    f'query "{name}" computes something else than on this checkpoint: '
+                    "it starts fresh, and its earlier state and result are dropped"
                 )
             )
     for name in commit.queries:

@@ -28,7 +28,7 @@ STEP_ROWS = 131_072
 class Level:
     """The operators of one level in one bucket, over the instants of one step.
 
-    Equal parts of different queries are computed once. `states` collects every operator's new state.
+    Equal parts of different queries are computed once. `states` collects the operators' new states.
     """
 
     graph: Graph

@@ -14,7 +14,7 @@ from millstream.engine.spool import Spool
 
 
 class Receiver(Protocol):
-    """Takes the rows of named results. Names are those of queries, `<stream>.late`, `<stream>.errors`."""
+    """Takes the rows of named results: queries, `<stream>.late`, `<stream>.errors`."""
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         """Take more rows of a result, in order; `number` is the batch they belong to."""

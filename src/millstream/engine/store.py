@@ -142,7 +142,7 @@ def read_footer(path: Path) -> dict[str, Any]:
 
 
 def check_file(path: Path) -> None:
-    """Raise DamagedState unless the footer and every piece it names in the same folder are whole."""
+    """Raise DamagedState unless the footer and every piece it names in its folder are whole."""
     footer = read_footer(path)
     shelf = Shelf(path.parent)
     for parts in footer["operators"].values():
@@ -197,7 +197,7 @@ def _describe(value: Any, put: Any) -> dict[str, Any]:
 
 
 def _files(operators: dict[str, Any]) -> set[str]:
-    found = set()
+    found: set[str] = set()
     for parts in operators.values():
         for part in parts.values():
             places = [part["at"]] if part["kind"] == "table" else [c[3] for c in part["chunks"]]

@@ -31,8 +31,8 @@ Mailbox = dict[tuple[Exchange, int], list[Changes]]
 class LocalHost:
     """Runs a job batch by batch, keeping its state in memory.
 
-    `states` is by level, bucket and operator. A law of the system says that nothing outside can tell
-    how many buckets there are or where batches were cut.
+    `states` is by level, bucket and operator. A law of the system says that nothing outside can
+    tell how many buckets there are or where batches were cut.
     """
 
     job: Job
@@ -109,8 +109,8 @@ class LocalHost:
 
     def restarted(self, folder: Path) -> LocalHost:
         """A new host that goes on where this one is, from files that hold all its state."""
-        for (level, bucket), states in self.states.items():
-            Shelf.at(folder, level, bucket).write(self.batches, states)
+        for at, held in self.states.items():
+            Shelf.at(folder, *at).write(self.batches, held)
         states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
         return replace(self, clock=clock, states=states)
@@ -141,8 +141,8 @@ class LocalHost:
         graph = self.job.graph
         mail: Mailbox = {}
         for haul in hauls:
-            for exchange, bucket, changes, _ in haul.sent:
-                mail.setdefault((exchange, bucket), []).append(changes)
+            for exchange, place, changes, _ in haul.sent:
+                mail.setdefault((exchange, place), []).append(changes)
         results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
         for number in range(1, graph.depth + 1):
             for place in range(self.buckets):

@@ -65,7 +65,7 @@ def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np
 
 
 def _cancel(ends: Changes) -> Changes:
-    """Drop ends of rows that left early: the row and its negative end together, and nothing happens."""
+    """Drop ends of rows that left early: a row and its negative end cancel each other."""
     if not (ends.weight < 0).any():
         return ends
     keys = [*ends.rows.columns, pa.array(ends.seq), pa.array(ends.exp)]

@@ -23,7 +23,7 @@ from millstream.columns.trace import Trace, follow
 from millstream.operators.events import Events, unfold
 
 PRESENT = "#present"
-"""The column of the groups that counts their rows: without any, a group has no row in the answer."""
+"""The column of the groups that counts their rows: a group without any is not in the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +33,8 @@ class GroupBy(Node):
     Law: at every instant, one row for every key among the rows present, with the aggregates over
     them. Without key columns there is always one row, from the first instant of the query on.
     A group's row leaves and enters at every instant at which a row of the group enters or leaves.
-    State: per group its totals and the row it shows; for aggregates that need order also its values;
-    the rows whose expiration lies ahead. Cost: the batch and what falls due.
+    State: per group its totals and the row it shows; for aggregates that need order also its
+    values; the rows whose expiration lies ahead. Cost: the batch and what falls due.
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
@@ -64,7 +64,7 @@ class GroupBy(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
-        groups = state.get("groups", no_rows(self._groups_schema))
+        groups: pa.RecordBatch = state.get("groups", no_rows(self._groups_schema))
         begin = self._begin(groups, span)
         if len(events.starts) + len(events.ends) == 0 and begin is None:
             return {**state, "due": due}, Changes.empty(self.schema)
@@ -303,7 +303,7 @@ class _Batch:
 
 
 def _with_beginning(node: GroupBy, starts: Changes, begin: int) -> Changes:
-    """The events with one that adds nothing at the first instant: a global row is there from then."""
+    """The events and one that adds nothing at the first instant: a global row exists from then."""
     nothing = Changes(
         pa.RecordBatch.from_arrays(
             [pa.nulls(1, f.type) for f in node.input_schema], schema=node.input_schema

@@ -200,8 +200,8 @@ class Rows(Node):
         return lively
 
     def _leaves(self, numbers: np.ndarray) -> np.ndarray:
-        """The number of the tuple with which each is no longer needed here: it leaves, or, if it never
-        does, it has entered."""
+        """The number of the tuple with which each is no longer needed here: it leaves, or, if it
+        never does, it has entered."""
         if self.count >= EVER:
             return -(-numbers // self.slide) * self.slide
         return -(-(numbers + self.count) // self.slide) * self.slide

@@ -21,7 +21,7 @@ FEW = 4096
 class Stored(Node):
     """`SELECT COMPLETE`: the content of a relation at the heartbeat, to be read at any time.
 
-    State: the rows present, as a log that is written anew when it has doubled. No output of its own.
+    State: the rows present, as a log that is written anew when it has doubled. It has no output.
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]

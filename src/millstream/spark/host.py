@@ -112,7 +112,7 @@ class SparkHost:
         self._parcel = parcel.save(self._folder)
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
-        """Go on with another set of queries from the next batch on; operators that stay keep state."""
+        """Go on with other queries from the next batch on; operators that stay keep their state."""
         with self.lock:
             self.job = job
             self.wanted = frozenset(job.telling) if wanted is None else wanted
@@ -329,6 +329,7 @@ class SparkHost:
 def _is_one_process(session: SparkSession) -> bool:
     """True when all workers are on this machine and share its files."""
     master = session.sparkContext.master
+    assert master is not None, "a session that runs has a master"
     return master == "local" or master.startswith("local[")
 
 

@@ -42,7 +42,8 @@ def _shim(home: Path) -> Path:
     command = shim / "bin" / "java"
     command.write_text(
         "#!/bin/sh\n"
-        'for a; do shift; [ "$a" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$a"; done\n'
+        'for a; do shift; [ "$a" = "--add-modules=jdk.incubator.vector" ] || '
+        'set -- "$@" "$a"; done\n'
         f'exec "{home}/bin/java" "$@"\n'
     )
     command.chmod(0o755)

@@ -35,20 +35,21 @@ SETTINGS = {
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Send what the Java process says while it starts, and later, to a file instead of the screen."""
+    """Send what the Java process says, at its start and later, to a file instead of the screen."""
     if SparkSession.getActiveSession() is not None or os.environ.get("MILLSTREAM_DEBUG"):
         yield
         return
     sys.stderr.flush()
     kept = os.dup(2)
-    log = tempfile.NamedTemporaryFile(prefix="millstream-spark-", suffix=".log", delete=False)
-    try:
-        os.dup2(log.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        log.close()
+    with tempfile.NamedTemporaryFile(
+        prefix="millstream-spark-", suffix=".log", delete=False
+    ) as log:
+        try:
+            os.dup2(log.fileno(), 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 REUSED_MEMORY = {

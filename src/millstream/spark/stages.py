@@ -222,7 +222,7 @@ def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
 
 @dataclass(frozen=True)
 class Post:
-    """Sends rows to a bucket or to the driver: large ones as a file in the shared scratch folder."""
+    """Sends rows to a bucket or the driver: large ones as a file in the shared scratch folder."""
 
     parcel: Parcel
     batch: int
