@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, STRING, TIMESTAMP
+from millstream.algebra.time import Domain
+from millstream.algebra.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    type_name,
+)
+from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Stream
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
 from millstream.errors import MillstreamError, Notice
+from millstream.lang import interval_from_text
 from millstream.session import Session
 
 if TYPE_CHECKING:
@@ -100,14 +113,15 @@ class Database:
         name: str,
         frame: DataFrame,
         order_by: str | None = None,
-        slack: int = 0,
-        ahead: int | None = None,
-        idle: int | None = None,
+        slack: int | str = 0,
+        ahead: int | str | None = None,
+        idle: int | str | None = None,
     ) -> None:
         """Declare a stream that comes from a Spark streaming DataFrame.
 
-        `order_by` is a timestamp or integer column, or "current_time"; `slack` and `ahead` are in
-        microseconds for a timestamp, `idle` always is.
+        `order_by` is a timestamp or integer column, or "current_time". `slack`, `ahead` and `idle`
+        are lengths of time such as "5 seconds"; for a stream ordered by an integer, `slack` and
+        `ahead` are numbers. A number stands for microseconds where a time is meant.
         """
         if self._host is not None:
             raise MillstreamError(
@@ -124,7 +138,20 @@ class Database:
             raise MillstreamError(
                 f'column "{order_by}" does not exist in the DataFrame for "{name}"'
             )
-        stream = Stream(name, columns, order_by, slack, ahead=ahead, idle=idle)
+        if order_by not in (None, CURRENT_TIME):
+            kind = dict(columns)[order_by]
+            if kind not in (TIMESTAMP, INTEGER):
+                raise MillstreamError(
+                    f'a stream cannot be ordered by "{order_by}", a {type_name(kind)}',
+                    hint="Order by a timestamp or an integer.",
+                )
+        bare = Stream(name, columns, order_by, foreign=True)
+        stream = replace(
+            bare,
+            slack=_length(slack, bare.domain, name) or 0,
+            ahead=_length(ahead, bare.domain, name),
+            idle=_length(idle, Domain.TIMESTAMP, name),
+        )
         self.session.add_stream(stream)
         self._foreign[name] = frame
 
@@ -272,6 +299,12 @@ class QueryHandle:
     @property
     def _told(self) -> str:
         return f"{self.name}.changes" if self._query.form == COMPLETE else self.name
+
+
+def _length(value: int | str | None, domain: Domain, name: str) -> int | None:
+    if value is None or isinstance(value, int):
+        return value
+    return length_in(interval_from_text(value), domain, name, None)
 
 
 def _arrow_type(field: Any, stream: str) -> pa.DataType:

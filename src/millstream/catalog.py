@@ -26,7 +26,8 @@ class Stream:
 
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
     `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is
-    set for the side streams of late and bad rows.
+    set for the side streams of late and bad rows. A `foreign` stream comes as a Spark DataFrame, in
+    partitions side by side.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Stream:
     ahead: int | None = None
     idle: int | None = None
     of: str | None = None
+    foreign: bool = False
 
     @property
     def schema(self) -> pa.Schema:

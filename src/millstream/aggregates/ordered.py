@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.columns.keys import validity
+from millstream.columns.keys import to_doubles, validity
 from millstream.columns.multiset import running_order
 from millstream.columns.order import group_order
 from millstream.columns.trace import Trace
@@ -148,8 +148,8 @@ def _between(
     fraction: float,
 ) -> pa.Array:
     """The value at the fraction, drawn in a straight line between its two neighbours."""
-    low = _value(every, example, below, above, sizes, fraction).cast(pa.float64(), safe=False)
-    high = _value(every, example, above, above, sizes, fraction).cast(pa.float64(), safe=False)
+    low = to_doubles(_value(every, example, below, above, sizes, fraction))
+    high = to_doubles(_value(every, example, above, above, sizes, fraction))
     place = fraction * (sizes - 1)
     share = pa.array(place - np.floor(place))
     exact = pc.add(pc.multiply(low, pc.subtract(1.0, share)), pc.multiply(high, share))

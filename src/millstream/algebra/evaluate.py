@@ -20,6 +20,7 @@ from millstream.algebra.types import (
     TIMESTAMP,
     is_numeric,
 )
+from millstream.columns.keys import to_doubles
 
 
 def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Array:
@@ -119,7 +120,7 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
         return values.cast(DOUBLE).cast(BOOLEAN)
     if pa.types.is_decimal(kind):
         return _cast_decimal(values, kind)
-    return values.cast(kind, safe=kind != DOUBLE)
+    return to_doubles(values) if kind == DOUBLE else values.cast(kind)
 
 
 def _read(texts: pa.Array, kind: pa.DataType) -> pa.Array:

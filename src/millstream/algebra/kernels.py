@@ -147,8 +147,15 @@ def round_half_up(values: pa.Array, digits: int = 0) -> pa.Array:
         return _round_near(values, digits)
     scale = values.type.scale if pa.types.is_decimal(values.type) else 0
     places = max(-308, min(digits, scale))
-    rounded = pc.round(values, ndigits=places, round_mode="half_towards_infinity")
+    rounded = pc.round(_widened(values), ndigits=places, round_mode="half_towards_infinity")
     return rounded.cast(values.type)
+
+
+def _widened(values: pa.Array) -> pa.Array:
+    """Decimals with room for a carry into another digit."""
+    if not pa.types.is_decimal(values.type):
+        return values
+    return values.cast(pa.decimal128(38, values.type.scale))
 
 
 def _round_near(values: pa.Array, digits: int) -> pa.Array:
@@ -169,7 +176,8 @@ def whole(compute: Callable[[Any], Any]) -> Callable[[Any], Any]:
         if values.type == INTEGER:
             return values
         if pa.types.is_decimal(values.type):
-            return compute(values).cast(pa.decimal128(38, 0), safe=False).cast(INTEGER)
+            widened = compute(_widened(values))
+            return widened.cast(pa.decimal128(38, 0), safe=False).cast(INTEGER)
         values = compute(values)
         inside = pc.and_(pc.greater_equal(values, -_LARGEST), pc.less(values, _LARGEST))
         return pc.if_else(inside, values, pa.scalar(None, DOUBLE)).cast(INTEGER, safe=False)

@@ -60,11 +60,10 @@ def run_script(options: Options) -> None:
     stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
     shown = frozenset(stored) if options.changes or options.out is None else frozenset()
     job = session.job(shown)
-    with _stopping() as stop:
-        if options.host == "local":
-            _run_locally(session, job, options, stop)
-        else:
-            _run_on_spark(session, job, options, stop)
+    if options.host == "local":
+        _run_locally(session, job, options)
+    else:
+        _run_on_spark(session, job, options)
 
 
 def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Session:
@@ -108,24 +107,26 @@ def check_stage(stage: str) -> None:
     _one_of("stage", stage.lower(), STAGES)
 
 
-def _run_locally(session: Session, job: Job, options: Options, stop: threading.Event) -> None:
+def _run_locally(session: Session, job: Job, options: Options) -> None:
     from millstream.local.host import LocalHost
 
     if options.checkpoint is not None:
         raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
     receivers = receivers_for(job, options, None)
-    LocalHost(job, session.sources(options.follow), receivers).run(stop.is_set)
+    with _stopping() as stop:
+        LocalHost(job, session.sources(options.follow), receivers).run(stop.is_set)
 
 
-def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.Event) -> None:
+def _run_on_spark(session: Session, job: Job, options: Options) -> None:
     from millstream.spark.host import SparkHost
     from millstream.spark.session import make_session
 
     session.sources(options.follow)  # what is wrong with a source is told before Spark starts
     with Progress() as progress:
         progress.note("starting Spark")
+        spark = make_session(options.master)
         host = SparkHost(
-            make_session(options.master),
+            spark,
             job,
             lambda commit: receivers_for(job, options, commit),
             str(options.checkpoint) if options.checkpoint else None,
@@ -134,7 +135,8 @@ def _run_on_spark(session: Session, job: Job, options: Options, stop: threading.
             tell=lambda notice: say(notice.render()),
         )
         try:
-            host.run(stop.is_set)
+            with _stopping() as stop:  # after Spark, which takes Ctrl-C for itself when it starts
+                host.run(stop.is_set)
         finally:
             host.close()
 

@@ -156,7 +156,7 @@ def _other_case(records: Records, low: int, column: pa.Array, key: str) -> bool:
         return False
     missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + low
     name = re.escape(key.encode())
-    pattern = re.compile(rb'"' + name + rb'"\s*:\s*[^n\s]', re.IGNORECASE)
+    pattern = re.compile(rb'"' + name + rb'"\s*:\s*(?!(?-i:null)\b)\S', re.IGNORECASE)
     return pattern.search(_bytes_of(records, missing).data) is not None
 
 

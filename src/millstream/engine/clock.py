@@ -62,6 +62,8 @@ class SourceClock:
             return self.now if self.now else DAWN
         if stream.domain is Domain.ARRIVAL:
             return DAWN if self.largest is None else self.largest
+        if stream.foreign:
+            return DAWN if self.promise is None else self.promise
         told = DAWN if self.largest is None else self.largest - stream.slack - 1
         return told if self.promise is None else max(told, self.promise)
 
@@ -91,7 +93,7 @@ class Clock:
         """The clock after a batch: the smallest heartbeat among companions, never going back.
 
         A source that has ended holds nobody back; when all sources of a time domain have ended, the
-        last instant is the largest timestamp seen on any of them.
+        last instant is the largest timestamp or heartbeat seen on any of them.
         """
         sources = {name: self.sources.get(name, SourceClock()) for name in streams}
         for header in headers:
@@ -140,7 +142,9 @@ def _beat(
     domain = streams[name].domain
     peers = [n for n in streams if streams[n].domain is domain]
     over = all(sources[n].ended for n in peers)
-    told = [sources[n].largest for n in (peers if over else together)]
+    told = [
+        t for n in (peers if over else together) for t in (sources[n].largest, sources[n].promise)
+    ]
     return max((t for t in told if t is not None), default=DAWN)
 
 

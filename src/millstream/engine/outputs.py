@@ -82,3 +82,19 @@ def late_rows(rows: pa.RecordBatch, ts: np.ndarray, domain: Domain) -> pa.Record
     return pa.RecordBatch.from_arrays(
         [stamps, *rows.columns], schema=late_schema(rows.schema, domain)
     )
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """The same names, but no two alike: the second `ts` becomes `ts_2`.
+
+    >>> unique_names(["ts", "item", "ts"])
+    ['ts', 'item', 'ts_2']
+    """
+    out: list[str] = []
+    for name in names:
+        new, number = name, 1
+        while new in out:
+            number += 1
+            new = f"{name}_{number}"
+        out.append(new)
+    return out

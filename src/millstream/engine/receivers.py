@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.connect.parquet_sink import ParquetSink
 from millstream.connect.text_sink import TextSink
+from millstream.engine.outputs import unique_names
 from millstream.engine.spool import Spool
 
 
@@ -65,7 +66,7 @@ class Folder:
     ) -> None:
         self.folder = Path(folder)
         self.format = format
-        self.schemas = dict(schemas)
+        self.schemas = {name: self._named(schema) for name, schema in schemas.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
         self._sinks = {
             name: self._open(name, schema, (sizes or {}).get(name))
@@ -74,7 +75,7 @@ class Folder:
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         if name in self._sinks and batch.num_rows:
-            self._sinks[name].append(batch)
+            self._sinks[name].append(batch.rename_columns(self.schemas[name].names))
 
     def whole(self, name: str, content: pa.RecordBatch) -> None:
         path = str(self._path(name))
@@ -100,6 +101,12 @@ class Folder:
         for sink in self._sinks.values():
             if isinstance(sink, Spool):
                 sink.path.unlink(missing_ok=True)
+
+    def _named(self, schema: pa.Schema) -> pa.Schema:
+        """CSV may have two columns of one name; formats that know columns by name may not."""
+        if self.format == "csv":
+            return schema
+        return pa.schema([f.with_name(n) for f, n in zip(schema, unique_names(schema.names))])
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.{self.format}"

@@ -94,6 +94,9 @@ class LocalHost:
             out = present(query, Changes.concat(results[root], root.schema))
             self._give(f"{name}.changes" if query.form == "complete" else name, out)
 
+        for receiver in self.receivers:
+            receiver.sizes()
+
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
         root = self.job.keeping[name]

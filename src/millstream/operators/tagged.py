@@ -20,6 +20,7 @@ from millstream.operators.events import net, unfold
 
 ENTER, UPDATE, LEAVE, NOTHING = 0, 1, 2, 3
 LETTERS = np.frombuffer(b"+u-", np.uint8)
+RANKS = np.array([2, 1, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,7 @@ class Tagged(Node):
     """`SELECT STREAMED`: for every instant and changed row `+`, `u` or `-`.
 
     Law: replaying the changes up to τ gives R(τ); a change that changed nothing is not told.
+    Inside one instant, what leaves is told first, then updates, then what enters, by values.
     With a key, a row that is replaced by one of the same key is told as `u` with the new row, and
     one that leaves as `-` with the key alone. Without, rows enter and leave whole.
     State: the rows whose expiration lies ahead.
@@ -68,19 +70,16 @@ class Tagged(Node):
         if len(source) and source[-1] - source[0] + 1 == len(source):
             first, last = int(source[0]), int(source[-1]) + 1
             rows = changes.rows.slice(first, last - first)
-            told = self._tell(
-                rows, ops[first:last], changes.ts[first:last], changes.seq[first:last]
-            )
+            told = self._tell(rows, ops[first:last], changes.ts[first:last])
         else:
             rows = take_rows(changes.rows, source)
-            told = self._tell(rows, ops[source], changes.ts[source], changes.seq[source])
+            told = self._tell(rows, ops[source], changes.ts[source])
         if len(gone) == 0:
             return told
         left = self._tell(
             take_rows(changes.rows, gone),
             np.full(len(gone), LEAVE, np.uint8),
             until,
-            changes.seq[gone],
         )
         return Changes.concat([told, left], self.schema)
 
@@ -98,18 +97,16 @@ class Tagged(Node):
         ops = np.where(sums > 0, np.where(has_old[codes], UPDATE, ENTER), LEAVE).astype(np.uint8)
         source = np.flatnonzero((sums > 0) | ~has_new[codes])
         kept = take_rows(rows.rows, source)
-        return self._tell(kept, ops[source], rows.ts[source], rows.seq[source])
+        return self._tell(kept, ops[source], rows.ts[source])
 
     def _without_key(self, every: Changes) -> Changes:
         _, sums, first = net(every, every.schema.names)
         source = np.repeat(first, np.abs(sums))
         ops = np.repeat(np.where(sums > 0, ENTER, LEAVE), np.abs(sums))
         rows = take_rows(every.rows, source)
-        return self._tell(rows, ops, every.ts[source], every.seq[source])
+        return self._tell(rows, ops, every.ts[source])
 
-    def _tell(
-        self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray, seq: np.ndarray
-    ) -> Changes:
+    def _tell(self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray) -> Changes:
         columns = list(rows.columns)
         if self.key is not None and (ops == LEAVE).any():
             leaving = pa.array(ops == LEAVE)
@@ -117,7 +114,7 @@ class Tagged(Node):
                 if field.name not in self.key:
                     columns[i] = pc.if_else(leaving, pa.scalar(None, field.type), columns[i])
         told = pa.RecordBatch.from_arrays([letters(ops), *columns], schema=self.schema)
-        return Changes.elements(told, instants, seq)
+        return Changes.elements(told, instants, RANKS[ops])
 
 
 def letters(ops: np.ndarray) -> pa.Array:

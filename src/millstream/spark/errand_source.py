@@ -40,6 +40,7 @@ class ErrandReader(DataSourceStreamReader):
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self._first = True
 
     def initialOffset(self) -> dict:
         sources = current_parcel(self.folder).sources
@@ -47,6 +48,10 @@ class ErrandReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict, limit: Any = None) -> dict:
         plan = json.loads(start["plan"])
+        if self._first:  # a new run looks again at sources that had ended: they may have grown
+            self._first = False
+            positions = plan["positions"].items()
+            plan["positions"] = {n: {**p, "ended": False} for n, p in positions}
         parcel = current_parcel(self.folder)
         streams = parcel.job.streams
         now = max(time.time_ns() // 1000, plan["now"] + 1)

@@ -73,13 +73,14 @@ class SparkHost:
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
-        self.clock = self.commit.clock if self.commit else Clock.start()
+        self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
         self.wanted = frozenset(job.telling) if wanted is None else wanted
         self.receivers = receivers(self.commit)
         self.lock = threading.Lock()
         self.done = threading.Event()
         self.failure: BaseException | None = None
         self._query: Any = None
+        self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
         self._parcel = ""
         self._save()
@@ -121,6 +122,7 @@ class SparkHost:
     def start(self) -> None:
         """Begin to run in the background."""
         self.done.clear()
+        self._stopping = self._refused = False
         (self._folder / "ended").unlink(missing_ok=True)
         self.session.dataSource.register(ErrandSource)
         stream = self.session.readStream.format("millstream_errands")
@@ -156,10 +158,13 @@ class SparkHost:
     def stop(self) -> None:
         """Finish the batch that runs, and close the results."""
         if self._query is not None:
-            with self.lock:
-                self.triggers = [dict(p.durationMs, rows=p.numInputRows) for p in self._triggers()]
-                self._query.stop()
-            failure = self._query.exception()
+            with self.lock:  # no batch runs now, and none begins
+                self._stopping = True
+                self.triggers = [
+                    dict(p.durationMs, rows=p.numInputRows) for p in self._query.recentProgress
+                ]
+            self._query.stop()
+            failure = None if self._refused else self._query.exception()
             self._query = None
             if self.failure is not None:
                 raise self.failure
@@ -170,10 +175,6 @@ class SparkHost:
     @property
     def is_active(self) -> bool:
         return self._query is not None and self._query.isActive
-
-    def _triggers(self) -> list[Any]:
-        """Spark's own account of the last batches."""
-        return list(self._query.recentProgress)
 
     def finish(self) -> None:
         for name in self.job.keeping:
@@ -211,13 +212,17 @@ class SparkHost:
         return packed(name, frame, self.job.streams[name].schema)
 
     def _batch(self, frame: DataFrame, number: int) -> None:
-        try:
-            with self.lock:
-                if self.commit is None or number > self.commit.batch:
-                    self._run(frame, number)
-        except BaseException as error:
-            self.failure = self.failure or error
-            raise
+        with self.lock:
+            if self._stopping:
+                self._refused = True
+                raise RuntimeError("the run is being stopped")  # Spark must not count it as done
+            if self.commit is not None and number <= self.commit.batch:
+                return
+            try:
+                self._run(frame, number)
+            except BaseException as error:
+                self.failure = self.failure or error
+                raise
 
     def _run(self, frame: DataFrame, number: int) -> None:
         started = time.perf_counter()

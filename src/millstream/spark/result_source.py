@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millstream.engine.log import batches_between, last_batch
+from millstream.engine.outputs import unique_names
 from millstream.engine.store import decode
 
 
@@ -45,31 +46,20 @@ class ResultReader(DataSourceStreamReader):
         return [InputPartition(str(path)) for path in paths]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield unique_names(decode(pa.py_buffer(Path(partition.value).read_bytes())))
+        yield _renamed(decode(pa.py_buffer(Path(partition.value).read_bytes())))
 
     def commit(self, end: dict) -> None: ...
 
 
-def unique_names(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _renamed(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The same rows under different names, which Spark needs."""
-    return batch.rename_columns(_unique(batch.schema.names))
+    return batch.rename_columns(unique_names(batch.schema.names))
 
 
 def spark_schema(schema: pa.Schema) -> str:
     """The columns of a result in Spark's own words."""
-    named = pa.schema([f.with_name(n) for n, f in zip(_unique(schema.names), schema)])
+    named = pa.schema([f.with_name(n) for n, f in zip(unique_names(schema.names), schema)])
     return ", ".join(
         f"`{f.name}` {f.dataType.simpleString()}"
         for f in from_arrow_schema(named, prefer_timestamp_ntz=True)
     )
-
-
-def _unique(names: list[str]) -> list[str]:
-    out: list[str] = []
-    for name in names:
-        new, number = name, 1
-        while new in out:
-            number += 1
-            new = f"{name}_{number}"
-        out.append(new)
-    return out

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, no_rows
@@ -20,6 +21,7 @@ from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
 from millstream.engine.errands import Errand, Haul, pack, run_errand
 from millstream.engine.level import Bucket, Level, split
+from millstream.engine.outputs import late_schema
 from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
 from millstream.operators import Exchange
 from millstream.spark.parcel import Parcel, load_parcel
@@ -183,23 +185,35 @@ def _sent(parcel: Parcel, number: int, level: Level, post: Post) -> list[Row]:
 def _pack_foreign(
     name: str, rows: list[dict[str, Any]], parcel: Parcel, before: Clock
 ) -> Iterator[Haul]:
-    """Rows that another Spark source has brought, as one sequence."""
+    """Rows that another Spark source has brought, in partitions side by side.
+
+    Each partition has a largest timestamp of its own; the heartbeat follows from the smallest of
+    them, and a row is late when it comes after its partition's, or after the heartbeat.
+    """
     stream = parcel.job.streams[name]
     known = before.sources.get(name)
     seq = known.rows if known else 0
-    largest = known.largest if known else None
+    beat = before.beats.get(name, DAWN)
+    if known is not None and known.promise is not None:
+        beat = max(beat, known.promise)
     now = max((c.now for c in before.sources.values()), default=0) + 1
+    largest: dict[int, int] = {}
     for row in sorted(rows, key=lambda r: (r["part"], r["chunk"])):
         batch = decode(pa.py_buffer(row["rows"]))
-        numbers = pa.array(range(seq + 1, seq + 1 + batch.num_rows), pa.int64()).to_numpy()
-        gate = Gate(largest, before.beats.get(name, DAWN), now)
+        numbers = np.arange(seq + 1, seq + 1 + batch.num_rows)
+        gate = Gate(largest.get(row["part"]), beat, now)
         slab = Slab(batch, numbers, no_rows(ERRORS))
         haul = pack(stream, slab, gate, parcel.job.graph, parcel.buckets, seq, lambda s=slab: s)
-        told = haul.headers[0].largest
-        if told is not None:
-            largest = told if largest is None else max(told, largest)
+        if (told := haul.headers[0].largest) is not None:
+            largest[row["part"]] = max(told, largest.get(row["part"], told))
         seq += batch.num_rows
         yield haul
+    if largest:
+        promise = min(largest.values()) - stream.slack - 1
+        header = Header(name, promise=promise, now=now)
+        yield Haul(
+            [], no_rows(late_schema(stream.schema, stream.domain)), no_rows(ERRORS), [header]
+        )
 
 
 def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
