@@ -129,3 +129,9 @@ def test_the_number_of_buckets_stays(runs: Run, whole) -> None:
     runs.go(buckets="3")
     assert runs.notices == ["buckets = 2 is kept from the checkpoint"]
     assert files(runs.folder / "out") == whole
+
+
+def test_a_finished_run_ends_again(runs: Run, whole) -> None:
+    runs.go()
+    runs.go()
+    assert files(runs.folder / "out") == whole

@@ -105,3 +105,18 @@ def _wait(condition, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < until, "it did not come to pass"
         time.sleep(0.2)
+
+
+def test_partitions_side_by_side_do_not_make_each_other_late(spark) -> None:
+    frame = spark.readStream.format("rate").option("rowsPerSecond", 50)
+    frame = frame.option("numPartitions", 2).load()
+    db = millstream.connect(spark=spark)
+    db.stream("ticks", frame, order_by="timestamp", slack="1 second")
+    count = db.query("SELECT count(*) AS n FROM ticks")
+    late = db.query("SELECT count(*) AS n FROM ticks.late")
+    db.start()
+    try:
+        _wait(lambda: _count(count) > 100)
+    finally:
+        db.stop()
+    assert _count(late) == 0
