@@ -22,9 +22,9 @@ def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.n
     words = [word for array in arrays for word in _words(array)]
     if not words:
         return np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64)
-    if len(words) == 1:
-        return _factorize_narrow(words[0]) if _is_narrow(words[0]) else _factorize_one(words[0])
-    return _factorize_many(np.ascontiguousarray(np.stack(words, axis=1)))
+    if len(words) == 1 and _is_narrow(words[0]):
+        return _factorize_narrow(words[0])
+    return _factorize_wide(np.ascontiguousarray(np.stack(words, axis=1)))
 
 
 def buckets_of(arrays: Sequence[pa.Array], length: int, buckets: int) -> np.ndarray:
@@ -184,38 +184,6 @@ def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes, first[:groups].copy()
 
 
-@njit(cache=True)
-def _factorize_one(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    n = len(words)
-    codes = np.empty(n, np.int64)
-    first = np.empty(1024, np.int64)
-    size = 2048
-    table = np.full(size, -1, np.int64)
-    groups = 0
-    for i in range(n):
-        slot = np.int64(_scramble(np.uint64(words[i])) & np.uint64(size - 1))
-        while table[slot] >= 0 and words[first[table[slot]]] != words[i]:
-            slot = (slot + 1) & (size - 1)
-        if table[slot] >= 0:
-            codes[i] = table[slot]
-            continue
-        if groups == len(first):
-            first = np.concatenate((first, np.empty(groups, np.int64)))
-        first[groups] = i
-        table[slot] = groups
-        codes[i] = groups
-        groups += 1
-        if groups * 2 > size:
-            size *= 4
-            table = np.full(size, -1, np.int64)
-            for g in range(groups):
-                slot = np.int64(_scramble(np.uint64(words[first[g]])) & np.uint64(size - 1))
-                while table[slot] >= 0:
-                    slot = (slot + 1) & (size - 1)
-                table[slot] = g
-    return codes, first[:groups].copy()
-
-
 @njit(cache=True, inline="always")
 def _hash_row(words, i):  # type: ignore[no-untyped-def]
     h = np.uint64(0)
@@ -233,7 +201,7 @@ def _same_row(words, i, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _factorize_many(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = words.shape[0]
     codes = np.empty(n, np.int64)
     first = np.empty(1024, np.int64)
