@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from millstream.connect import open_source
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = pa.schema(
     [("a", pa.int64()), ("b", pa.string()), ("c", pa.timestamp("us")), ("d", pa.decimal128(5, 1))]
 )

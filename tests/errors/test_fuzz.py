@@ -11,10 +11,14 @@ import re
 import sys
 import time
 
+import pytest
+
 from errors.cases import DATA
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.session import Session
+
+pytestmark = pytest.mark.slow
 
 STATEMENTS = [s.strip() for s in (DATA / "fuzz.sql").read_text().split(";") if s.strip()]
 DECLARED, QUERIES = STATEMENTS[:4], STATEMENTS[4:]

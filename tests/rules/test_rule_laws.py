@@ -19,6 +19,8 @@ from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.results import BAG, STREAM, TAGGED, Shape, difference, rows_of
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(400)
 FIRINGS = 25
 """How often a rule must have applied for its law to count as tested."""
