@@ -145,12 +145,11 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
     if options.out is None:
         return [Terminal(job)]
     schemas: dict[str, pa.Schema] = {}
-    for name, root in job.telling.items():
+    for name in job.telling:
         query = job.query(name)
         if query.form != COMPLETE or name in job.changes:
             told = f"{name}.changes" if query.form == COMPLETE else name
             schemas[told] = query.result_schema
-        del root
     for name, stream in job.streams.items():
         if stream.of is not None:
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millstream.aggregates.ordered import ORDERED
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
-from millstream.operators import Dstream, GroupBy, Istream, Rows, Rstream
+from millstream.operators import GroupBy, Rows, Rstream
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
@@ -39,8 +39,6 @@ def growing(plan: Node, stored: bool) -> list[Notice]:
                         "Add a Range to the window, so that silent partitions are dropped.",
                     )
                 )
-            case Istream() | Dstream():
-                pass
     if stored and _is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
     return found
