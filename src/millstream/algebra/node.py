@@ -6,13 +6,12 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.state import State
-from millstream.algebra.time import Span
 
 Step = tuple[State, Changes]
 
@@ -41,6 +40,11 @@ class Node:
     def input_schema(self) -> pa.Schema:
         return self.inputs[0].schema
 
+    @property
+    def since(self) -> tuple[str, ...]:
+        """The streams whose first element begins the time of the node's query; () for its own."""
+        return ()
+
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of the output; those of the first input unless an operator says otherwise."""
@@ -65,8 +69,9 @@ class Node:
         """The spread of the output when the input has the given one."""
         return given
 
-    def step(self, state: State, changes: Changes, span: Span) -> Step:
-        """Take the changes at the instants of the span; give the new state and the output's."""
+    def step(self, *given: Any, **named: Any) -> Step:
+        """`step(state, changes, span)`: take the changes of every input at the instants of the
+        span; give the new state and the changes of the output."""
         raise TypeError(f"{type(self).__name__} is carried out by the host")
 
     @property

@@ -1,17 +1,25 @@
 """The operators, one file each; OPERATORS lists them."""
 
+from millstream.operators.anti_join import AntiJoin
+from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
 from millstream.operators.group_by import GroupBy
+from millstream.operators.intersect import Intersect
+from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
+from millstream.operators.minus import Minus
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
 from millstream.operators.rows import Rows
 from millstream.operators.scan import Scan
+from millstream.operators.semi_join import SemiJoin
 from millstream.operators.stamp import Stamp
 from millstream.operators.stored import Stored
 from millstream.operators.tagged import Tagged
 from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
+from millstream.operators.top_k import TopK
+from millstream.operators.union_all import UnionAll
 from millstream.operators.windows import Now, Range, Unbounded
 
 OPERATORS = (
@@ -25,6 +33,14 @@ OPERATORS = (
     Filter,
     Project,
     LookupJoin,
+    Join,
+    SemiJoin,
+    AntiJoin,
+    UnionAll,
+    Intersect,
+    Minus,
+    Distinct,
+    TopK,
     GroupBy,
     Istream,
     Dstream,

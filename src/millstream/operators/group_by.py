@@ -42,6 +42,7 @@ class GroupBy(Node):
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     input: Node
+    since: tuple[str, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:

@@ -1,0 +1,25 @@
+"""UnionAll: the rows of both inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node, Step
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+
+
+@dataclass(frozen=True, eq=False)
+class UnionAll(Node):
+    """The rows of both inputs, copies too; the names of columns are the left's."""
+
+    left: Node
+    right: Node
+
+    @property
+    def key(self) -> None:  # type: ignore[override]
+        return None
+
+    def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
+        raise NotImplementedError
