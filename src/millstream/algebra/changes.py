@@ -24,7 +24,9 @@ class Changes:
     −1, from the instant it leaves to the same `exp`. A stream is the same thing with every element
     present at its own instant only (exp = ts + 1).
 
-    `seq` is the arrival number that orders elements of equal ts.
+    `seq` tells rows apart: at or above 0 it is an arrival number and orders elements of equal ts;
+    below 0 it is an identity without an order, for tuples that did not arrive but were made. A row
+    that takes another one back has the same `seq`.
 
     `previous`, when an operator knows it, gives for every row the one of the same key before it
     among these rows, or −1. Such changes may also hold rows of weight 0, where a key is gone; only
@@ -69,6 +71,11 @@ class Changes:
             np.concatenate([p.weight for p in parts]),
             np.concatenate([p.seq for p in parts]),
         )
+
+    @property
+    def arrival(self) -> np.ndarray:
+        """What orders elements of equal ts: their arrival numbers, 0 for those that have none."""
+        return np.maximum(self.seq, 0)
 
     def with_rows(self, rows: pa.RecordBatch) -> Changes:
         return replace(self, rows=rows)

@@ -19,6 +19,13 @@ Spread = tuple[str, ...] | None
 """How rows lie in buckets: rows equal in these columns are together; () is all in one bucket,
 None is anywhere."""
 
+EVERYWHERE: Spread = ("#everywhere",)
+"""Every bucket has all rows."""
+
+Pairs = tuple[tuple[str, str], ...] | None
+"""Columns of the left and right input whose equal values must lie together; () when the right must
+be everywhere, None when any way will do."""
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -56,6 +63,16 @@ class Node:
         return self.inputs[0].key
 
     @cached_property
+    def only_adds(self) -> bool:
+        """True when no row of the output is ever taken back before its known end."""
+        return all(node.only_adds for node in self.inputs)
+
+    @cached_property
+    def is_clean(self) -> bool:
+        """True when at one instant no row both enters and leaves the output."""
+        return all(node.is_clean for node in self.inputs)
+
+    @cached_property
     def monotonic(self) -> bool:
         """True when a row, once in the output, never leaves it."""
         return all(node.monotonic for node in self.inputs)
@@ -65,8 +82,13 @@ class Node:
         """The spread its input must have; None when any will do."""
         return None
 
-    def spread(self, given: Spread) -> Spread:
-        """The spread of the output when the input has the given one."""
+    @property
+    def pairs(self) -> Pairs:
+        """Of an operator with two inputs, which rows must meet."""
+        return None
+
+    def spread(self, given: Spread, *others: Spread) -> Spread:
+        """The spread of the output when the inputs have the given ones."""
         return given
 
     def step(self, *given: Any, **named: Any) -> Step:

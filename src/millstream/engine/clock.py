@@ -105,10 +105,17 @@ class Clock:
         }
         return Clock(sources, beats)
 
-    def span(self, before: Clock, names: frozenset[str]) -> Span:
-        """The instants that this clock adds to an earlier one, for what rests on these streams."""
+    def span(self, before: Clock, names: frozenset[str], since: tuple[str, ...] = ()) -> Span:
+        """The instants that this clock adds to an earlier one, for what rests on these streams.
+
+        Time begins with the first element of the streams `since`, or of these.
+        """
         name = min(names)
-        firsts = [c.first for n in names if (c := self.sources[n]).first is not None]
+        firsts = [
+            c.first
+            for n in since or names
+            if (c := self.sources.get(n)) is not None and c.first is not None
+        ]
         return Span(before.beats.get(name, DAWN), self.beats[name], min(firsts, default=None))
 
     def to_json(self) -> dict[str, Any]:

@@ -178,7 +178,7 @@ def _send(
 ) -> list[tuple[Exchange, int, Changes, int]]:
     sent = []
     for exchange in graph.exchanges:
-        if graph.level[exchange] == 1 and graph.sources[exchange] <= elements.keys():
+        if graph.level[exchange] == 1 and graph.sources[exchange] & elements.keys():
             changes = run_stateless(exchange.input, elements, NO_SPAN)
             if not graph.needs_arrival[exchange]:
                 changes = replace(changes, seq=np.zeros(len(changes), np.int64))

@@ -59,7 +59,8 @@ class Job:
 
     def spans(self, before: Clock, after: Clock) -> dict[Node, Span]:
         """For every node, the instants that the batch adds."""
-        return {node: after.span(before, self.graph.sources[node]) for node in self.graph.nodes}
+        sources = self.graph.sources
+        return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
     def _physical(self, root: Node) -> Node:
         return distribute(optimize(root) if self.settings.rules == "on" else root)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node
+from millstream.algebra.node import EVERYWHERE, Node
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import buckets_of
@@ -45,10 +45,11 @@ class Level:
         if self.graph.home[node] and self.bucket != 0:
             result = Changes.empty(node.schema)
         else:
-            changes = self.output(node.inputs[0])
-            changes = changes if node.accepts_previous else changes.plain()
+            changes = [self.output(child) for child in node.inputs]
+            if not node.accepts_previous:
+                changes = [given.plain() for given in changes]
             state = {} if node.stateless else self.load(node.fingerprint)
-            state, result = node.step(state, changes, self.spans[node])
+            state, result = node.step(state, *changes, self.spans[node])
             if not node.stateless:
                 self.states[node.fingerprint] = state
         self.received[node] = result
@@ -71,7 +72,7 @@ class Bucket:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        return [e for e in self.graph.exchanges if self.graph.level[e] == self.number]
+        return [e for e in self.graph.exchanges if self.number in self.graph.landings[e]]
 
     def steps(self, mail: Mapping[Exchange, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
@@ -130,10 +131,12 @@ def read_scan(scan: Scan, elements: Changes) -> Changes:
 
 
 def run_stateless(node: Node, elements: Mapping[str, Changes], span: Span) -> Changes:
-    """A plan of operators without state over what was just read."""
+    """A plan of operators without state over what was just read of one stream or several."""
     if isinstance(node, Scan):
-        return read_scan(node, elements[node.stream])
-    return node.step({}, run_stateless(node.inputs[0], elements, span), span)[1]
+        there = elements.get(node.stream)
+        return Changes.empty(node.schema) if there is None else read_scan(node, there)
+    inputs = [run_stateless(child, elements, span) for child in node.inputs]
+    return node.step({}, *inputs, span)[1]
 
 
 def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict[int, Changes]:
@@ -145,6 +148,8 @@ def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict
         return {0: changes}
     if exchange.by is None:
         return {turn % buckets: changes}
+    if exchange.by == EVERYWHERE:
+        return dict.fromkeys(range(buckets), changes)
     keys = [changes.rows.column(name) for name in exchange.by]
     bucket = buckets_of(keys, len(changes), buckets)
     order, bounds = group_order(bucket, np.arange(len(bucket)), buckets)

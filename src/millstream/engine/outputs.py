@@ -56,7 +56,7 @@ def stamp_type(domain: Domain) -> pa.DataType:
 
 def present(query: Query, changes: Changes) -> pa.RecordBatch:
     """The changes as result rows, in the order in which they leave the system."""
-    order = canonical_order([changes.ts, changes.seq], changes.rows)
+    order = canonical_order([changes.ts, changes.arrival], changes.rows)
     stamps = pa.array(changes.ts[order]).cast(stamp_type(query.domain))
     columns = list(take_rows(changes.rows, order).columns)
     place = 0 if query.form == STREAM else 1

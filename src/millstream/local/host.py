@@ -152,7 +152,7 @@ class LocalHost:
                 saved = self.states.get((number, place), {})
                 bucket = Bucket(graph, number, place, spans, saved)
                 received = {
-                    e: Changes.concat(mail.pop((e, place), []), e.schema) for e in bucket.exchanges
+                    e: Changes.concat(mail.get((e, place), []), e.schema) for e in bucket.exchanges
                 }
                 for level in bucket.steps(received):
                     self._send(number, level, mail)

@@ -28,11 +28,6 @@ class Events:
         ends = replace(self.ends, ts=self.ends.exp, weight=-self.ends.weight)
         return Changes.concat([self.starts, ends], self.starts.schema)
 
-    @property
-    def instants(self) -> np.ndarray:
-        """The instants at which something enters or leaves, each once, in order."""
-        return np.unique(np.concatenate([self.starts.ts, self.ends.exp]))
-
 
 def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
     """Turn intervals into the events of the span; ends that come later are kept in the log.
@@ -44,6 +39,17 @@ def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
     fallen = [_due(part, span) for part in due.touching(span.start, span.end)]
     ends = Changes.concat([*fallen, done], changes.schema).sorted_by_exp()
     return due.after(span.end).append(ahead, ahead.exp), Events(changes, _cancel(ends))
+
+
+def settled(events: Events) -> Events:
+    """The same events without rows that leave and enter as the same tuple at one instant."""
+    every = events.merged()
+    keys = [*every.rows.columns, pa.array(every.seq), pa.array(every.ts)]
+    codes, first = factorize(keys, len(every))
+    sums = np.bincount(codes, weights=every.weight, minlength=len(first)).astype(np.int64)
+    kept = np.flatnonzero(sums)
+    found = replace(every.take(first[kept]), weight=sums[kept])
+    return Events(found.in_time_order(), Changes.empty(found.schema))
 
 
 def _due(part: Changes, span: Span) -> Changes:
@@ -65,11 +71,11 @@ def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np
 
 
 def _cancel(ends: Changes) -> Changes:
-    """Drop ends of rows that left early: a row and its negative end cancel each other."""
+    """One end for rows of the same tuple: those that left early and what took them back go."""
     if not (ends.weight < 0).any():
         return ends
     keys = [*ends.rows.columns, pa.array(ends.seq), pa.array(ends.exp)]
     codes, first = factorize(keys, len(ends))
     sums = np.bincount(codes, weights=ends.weight, minlength=len(first)).astype(np.int64)
-    kept = np.sort(np.repeat(first, np.maximum(sums, 0)))
-    return replace(ends.take(kept), weight=np.ones(len(kept), np.int64))
+    kept = np.flatnonzero(sums)
+    return replace(ends.take(first[kept]), weight=sums[kept])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.algebra.expressions import name_text
-from millstream.algebra.node import Node, Spread
+from millstream.algebra.node import EVERYWHERE, Node, Spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Exchange(Node):
     def is_stream(self) -> bool:  # type: ignore[override]
         return self.input.is_stream
 
-    def spread(self, given: Spread) -> Spread:
+    def spread(self, given: Spread, *others: Spread) -> Spread:
         return self.by
 
     @property
@@ -32,4 +32,6 @@ class Exchange(Node):
                 return "anywhere"
             case ():
                 return "to one bucket"
+            case by if by == EVERYWHERE:
+                return "everywhere"
         return f"by {', '.join(name_text(name) for name in self.by)}"

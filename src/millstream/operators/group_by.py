@@ -20,10 +20,14 @@ from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 from millstream.columns.trace import Trace, follow
-from millstream.operators.events import Events, unfold
+from millstream.operators.events import Events, settled, unfold
+from millstream.operators.identity import identity_of_version
 
 PRESENT = "#present"
 """The column of the groups that counts their rows: a group without any is not in the answer."""
+
+SINCE = "#since"
+"""The column of the groups that says from which instant on they show the row they show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +69,8 @@ class GroupBy(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
+        if not self.input.is_clean:
+            events = settled(events)
         groups: pa.RecordBatch = state.get("groups", no_rows(self._groups_schema))
         begin = self._begin(groups, span)
         if len(events.starts) + len(events.ends) == 0 and begin is None:
@@ -114,7 +120,7 @@ class GroupBy(Node):
             pa.field(name, pa.from_numpy_dtype(np.dtype(kind)))
             for name, kind in self._totals.items()
         ]
-        return pa.schema([*self.schema, *totals])
+        return pa.schema([*self.schema, *totals, pa.field(SINCE, pa.int64())])
 
     def _aggregate(
         self,
@@ -206,17 +212,18 @@ class GroupBy(Node):
         Where a group has gone there is a row of weight 0, see `Changes.previous`.
         """
         columns = list(take_rows(batch.keys, trace.row_group).columns)
-        closed = pa.array(trace.row_group[: trace.closing])
+        closed = trace.row_group[: trace.closing]
         for call in self.calls:
-            before = groups.column(call.name).take(closed)
+            before = groups.column(call.name).take(pa.array(closed))
             columns.append(pa.concat_arrays([before, results[call.name].slice(trace.closing)]))
         weight = np.ones(len(trace), np.int64)
         if self.keys:
             weight[trace.present <= 0] = 0
         weight[: trace.closing] = -1
         rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        arrival = np.zeros(len(trace), np.int64)
-        return Changes(rows, trace.ts, trace.exp, weight, arrival, trace.previous)
+        since = np.concatenate([groups.column(SINCE).to_numpy()[closed], trace.ts[trace.closing :]])
+        version = identity_of_version(since)
+        return Changes(rows, trace.ts, trace.exp, weight, version, trace.previous)
 
     def _remember(
         self,
@@ -239,8 +246,9 @@ class GroupBy(Node):
         ]
         keys = take_rows(batch.keys, np.flatnonzero(kept))
         numbers = [pa.array(column[kept]) for column in totals.values()]
+        since = np.concatenate([groups.column(SINCE).to_numpy(), trace.ts])[source[kept]]
         return pa.RecordBatch.from_arrays(
-            [*keys.columns, *shown, *numbers], schema=self._groups_schema
+            [*keys.columns, *shown, *numbers, pa.array(since)], schema=self._groups_schema
         )
 
 

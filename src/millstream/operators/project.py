@@ -46,7 +46,7 @@ class Project(Node):
     def key(self) -> tuple[str, ...] | None:
         return _rename(self.input.key, self.renamed)
 
-    def spread(self, given: Spread) -> Spread:
+    def spread(self, given: Spread, *others: Spread) -> Spread:
         return _rename(given, self.renamed)
 
     @property

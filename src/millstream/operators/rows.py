@@ -61,7 +61,7 @@ class Rows(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) == 0:
             return state, changes
-        changes = changes.take(canonical_order([changes.ts, changes.seq], changes.rows))
+        changes = changes.take(canonical_order([changes.ts, changes.arrival], changes.rows))
         counts = state.get("counts", no_rows(self._counts_schema))
         kept: Log = state.get("kept", Log())
         arrivals, groups, before, keys = self._number(changes, counts)

@@ -33,6 +33,6 @@ class Stamp(Node):
         return pa.schema([*self.input_schema, *[pa.field(n, pa.int64()) for n in STAMPS]])
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        columns = [*changes.rows.columns, pa.array(changes.ts), pa.array(changes.seq)]
+        columns = [*changes.rows.columns, pa.array(changes.ts), pa.array(changes.arrival)]
         rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         return state, changes.with_rows(rows)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
-from millstream.operators.to_stream import compact
+from millstream.operators.to_stream import compact, settle
 
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
@@ -39,7 +40,8 @@ class Stored(Node):
 
     def content(self, state: State, heartbeat: int) -> pa.RecordBatch:
         """The rows present at the heartbeat."""
-        return compact(self._present(state.get("content", Log()), heartbeat)).rows
+        rows = self._present(state.get("content", Log()), heartbeat)
+        return settle(replace(rows, ts=np.full(len(rows), heartbeat))).rows
 
     def _present(self, log: Log, heartbeat: int) -> Changes:
         rows = Changes.concat(log.all(), self.schema)

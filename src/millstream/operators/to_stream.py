@@ -14,7 +14,8 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order
-from millstream.operators.events import net, unfold
+from millstream.operators.events import Events, net, unfold
+from millstream.operators.identity import identity_of_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +45,8 @@ class Differences(Node):
         candidates = np.flatnonzero((every.weight * self.sign > 0) & (copies[codes] > 0))
         index = _first_of_each(codes, candidates, copies, np.abs(every.weight))
         found = every.take(index)
-        order = canonical_order([found.ts, found.seq], found.rows)
-        found = found.take(order)
-        return {"due": due}, Changes.elements(found.rows, found.ts, found.seq)
+        found = found.take(canonical_order([found.ts, found.arrival], found.rows))
+        return {"due": due}, _elements(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,13 +84,10 @@ class Rstream(Node):
         due, events = unfold(state.get("due", Log()), changes, span)
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
-        found = settle(_expand(rows, events.instants))
-        found = found.take(canonical_order([found.ts, found.seq], found.rows))
+        found = settle(_expand(rows, active_instants(events)))
+        found = found.take(canonical_order([found.ts, found.arrival], found.rows))
         rest = compact(rows.keep(rows.exp > span.end))
-        return (
-            {"due": due, "content": Log().append(rest, rest.exp)},
-            Changes.elements(found.rows, found.ts, found.seq),
-        )
+        return {"due": due, "content": Log().append(rest, rest.exp)}, _elements(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +106,23 @@ class Elements(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes
+
+
+def active_instants(events: Events) -> np.ndarray:
+    """The instants at which some tuple enters or leaves, each once, in order.
+
+    A row that leaves and enters as the same tuple has stayed.
+    """
+    every = events.merged()
+    codes, first = factorize(
+        [*every.rows.columns, pa.array(every.seq), pa.array(every.ts)], len(every)
+    )
+    sums = np.bincount(codes, weights=every.weight, minlength=len(first))
+    return np.unique(every.ts[first[sums != 0]])
+
+
+def _elements(found: Changes) -> Changes:
+    return Changes.elements(found.rows, found.ts, identity_of_elements(found.seq, found.ts))
 
 
 def _first_of_each(
@@ -135,20 +149,25 @@ def _expand(rows: Changes, instants: np.ndarray) -> Changes:
 
 def settle(rows: Changes) -> Changes:
     """Let rows of weight −1 cancel equal rows at the same instant; what is left has weight 1."""
-    return _cancelled(rows, rows.ts)
+    summed = _summed(rows, rows.ts)
+    if (summed.weight == 1).all():
+        return summed
+    copies = summed.take(np.repeat(np.arange(len(summed)), np.maximum(summed.weight, 0)))
+    return replace(copies, weight=np.ones(len(copies), np.int64))
 
 
 def compact(rows: Changes) -> Changes:
-    """The same content in as few rows as possible: rows that left early and their negatives go."""
-    return _cancelled(rows, rows.exp)
+    """The same content in fewer rows, from the last of their starts on: rows that left early and
+    what took them back go."""
+    return _summed(rows, rows.exp)
 
 
-def _cancelled(rows: Changes, instants: np.ndarray) -> Changes:
-    """Rows less their negatives: each takes away the row it was made from, known by its arrival."""
+def _summed(rows: Changes, instants: np.ndarray) -> Changes:
+    """Rows of one tuple and instant as one, with the sum of their weights; none of weight 0."""
     if (rows.weight == 1).all():
         return rows
     keys = [*rows.rows.columns, pa.array(instants), pa.array(rows.seq)]
     codes, first = factorize(keys, len(rows))
     sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
-    kept = rows.take(np.sort(np.repeat(first, np.maximum(sums, 0))))
-    return replace(kept, weight=np.ones(len(kept), np.int64))
+    kept = np.flatnonzero(sums)
+    return replace(rows.take(first[kept]), weight=sums[kept])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node, Spread, map_inputs, walk
+from dataclasses import fields, replace
+from functools import lru_cache
+
+from millstream.algebra.node import EVERYWHERE, Node, Pairs, Spread, walk
 from millstream.operators import Exchange
+
+Placed = tuple[Node, Spread]
 
 
 def distribute(root: Node) -> Node:
@@ -16,9 +21,17 @@ def distribute(root: Node) -> Node:
     return placed if _crosses(placed) else Exchange(None, placed)
 
 
+@lru_cache(maxsize=10_000)
 def spread_of(node: Node) -> Spread:
     """How the output of a distributed plan lies in buckets."""
-    return node.spread(spread_of(node.inputs[0])) if node.inputs else None
+    return node.spread(*map(spread_of, node.inputs)) if node.inputs else None
+
+
+@lru_cache(maxsize=10_000)
+def level_of(node: Node) -> int:
+    """Level 0 runs where the rows are read; each exchange leads one level up."""
+    below = max((level_of(child) for child in node.inputs), default=0)
+    return below + isinstance(node, Exchange)
 
 
 def serves(given: Spread, need: Spread) -> bool:
@@ -30,15 +43,74 @@ def serves(given: Spread, need: Spread) -> bool:
     return need is None or (given is not None and set(given) <= set(need))
 
 
-def _place(node: Node) -> tuple[Node, Spread]:
-    if not node.inputs:
-        return node, None
-    child, given = _place(node.inputs[0])
+@lru_cache(maxsize=10_000)
+def floats(node: Node) -> bool:
+    """True when a node can be computed on any level: there is no state down to the exchanges."""
+    if isinstance(node, Exchange):
+        return True
+    return node.stateless and bool(node.inputs) and all(map(floats, node.inputs))
+
+
+@lru_cache(maxsize=10_000)
+def _place(node: Node) -> Placed:
+    match [_place(child) for child in node.inputs]:
+        case []:
+            return node, None
+        case [only]:
+            inputs = [_below(node, only)]
+        case [left, right]:
+            inputs = _level(node, *_meet(node.pairs, left, right))
+        case _:
+            raise TypeError(f"{type(node).__name__} has more than two inputs")
+    names = [f.name for f in fields(node) if isinstance(getattr(node, f.name), Node)]
+    placed = replace(node, **{name: child for name, (child, _) in zip(names, inputs)})
+    return placed, node.spread(*(given for _, given in inputs))
+
+
+def _below(node: Node, placed: Placed) -> Placed:
+    """The one input of a node, lying as it needs."""
+    child, given = placed
     if not serves(given, node.needs):
-        child, given = Exchange(node.needs, child), node.needs
-    elif not node.stateless and not _crosses(child):
-        child, given = Exchange(None, child), None
-    return map_inputs(node, lambda _: child), node.spread(given)
+        return _exchanged(child, node.needs)
+    if not node.stateless and not _crosses(child):
+        return _exchanged(child, None)
+    return placed
+
+
+def _meet(pairs: Pairs, left: Placed, right: Placed) -> tuple[Placed, Placed]:
+    """Two inputs, lying so that rows that must meet do."""
+    if pairs is None:
+        return left, right
+    if not pairs:
+        return left, _exchanged(right[0], EVERYWHERE)
+    mine, theirs = _meeting(pairs, left[1], right[1])
+    return (
+        left if left[1] == mine else _exchanged(left[0], mine),
+        right if right[1] == theirs else _exchanged(right[0], theirs),
+    )
+
+
+def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) -> tuple:
+    """The spreads of both sides: by what one of them is spread by already, or by all pairs."""
+    over, back = dict(pairs), {b: a for a, b in pairs}
+    if left and set(left) <= over.keys():
+        return left, tuple(over[name] for name in left)
+    if right and set(right) <= back.keys():
+        return tuple(back[name] for name in right), right
+    return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
+
+
+def _level(node: Node, left: Placed, right: Placed) -> list[Placed]:
+    """Both inputs within reach of one level: what cannot be computed there is sent there."""
+    inputs = [left, right]
+    if not node.stateless:
+        inputs = [p if _crosses(p[0]) else _exchanged(p[0], None) for p in inputs]
+    top = max(level_of(child) for child, _ in inputs)
+    return [p if level_of(p[0]) == top or floats(p[0]) else _exchanged(p[0], p[1]) for p in inputs]
+
+
+def _exchanged(child: Node, by: Spread) -> Placed:
+    return Exchange(by, child), by
 
 
 def _crosses(node: Node) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from millstream.algebra.node import Node, walk
 from millstream.operators import (
+    Distinct,
     Exchange,
     Filter,
     GroupBy,
@@ -44,6 +45,30 @@ class Graph:
     @property
     def depth(self) -> int:
         return max(self.level.values(), default=0)
+
+    @cached_property
+    def landings(self) -> dict[Exchange, tuple[int, ...]]:
+        """The levels on which the rows of every exchange are wanted.
+
+        Operators without state are computed wherever somebody reads them, so an exchange may be
+        read on a level higher than the one right above its input.
+        """
+        found: dict[Exchange, set[int]] = {exchange: set() for exchange in self.exchanges}
+
+        def land(node: Node, level: int) -> None:
+            if isinstance(node, Exchange):
+                found[node].add(level)
+            elif node.stateless:
+                for child in node.inputs:
+                    land(child, level)
+
+        for root in (*self.roots, *(exchange.input for exchange in self.exchanges)):
+            land(root, self.level[root])
+        for node in self.nodes:
+            if not node.stateless and not isinstance(node, Exchange):
+                for child in node.inputs:
+                    land(child, self.level[node])
+        return {exchange: tuple(sorted(levels)) for exchange, levels in found.items()}
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -86,7 +111,7 @@ class Graph:
             return any(
                 _asks(reader) or asked(reader)
                 for reader in readers.get(node, ())
-                if not isinstance(reader, GroupBy)
+                if not isinstance(reader, (GroupBy, Distinct))
             )
 
         return {exchange: asked(exchange) for exchange in self.exchanges}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+
+import pyarrow as pa
 
 from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
@@ -12,20 +15,24 @@ from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
     OPERATORS,
+    AntiJoin,
     Exchange,
     Filter,
     GroupBy,
+    Join,
     LookupJoin,
     Project,
     Range,
     RangeSlide,
     Rows,
     Scan,
+    SemiJoin,
+    TopK,
 )
 from millstream.operators.rows import EVER
 from millstream.plan.expression_text import Tokens, parse_expression
 
-NAMES: dict[str, Callable[..., Node]] = {operator.__name__: operator for operator in OPERATORS}
+NAMES: dict[str, type[Node]] = {operator.__name__: operator for operator in OPERATORS}
 
 
 def parse_plan(text: str, catalog: Catalog) -> Node:
@@ -49,14 +56,20 @@ def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[
     if word not in NAMES:
         raise MillstreamError(f'operator "{word}" does not exist')
     tokens, rest = Tokens(words), lines[1:]
-    if NAMES[word] is Scan:
-        node: Node = _scan(tokens, catalog)
-    else:
+    inputs: list[Node] = []
+    for _ in range(_width(NAMES[word])):
         below, rest = _parse(rest, indent + 2, catalog)
-        node = _READERS[word](tokens, below, catalog) if word in _READERS else NAMES[word](below)
+        inputs.append(below)
+    read = _READERS.get(word)
+    node = NAMES[word](*inputs) if read is None else read(tokens, catalog, *inputs)
     if tokens.next:
         raise MillstreamError(f'"{tokens.next}" is not expected in "{lines[0].strip()}"')
     return node, rest
+
+
+def _width(operator: type[Node]) -> int:
+    """How many inputs an operator has."""
+    return sum(f.type == "Node" for f in fields(operator))
 
 
 def _indent(line: str) -> int:
@@ -77,11 +90,11 @@ def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
     return Scan(stream.name, tuple((n, kinds[n]) for n in names), whole.domain, whole.declared)
 
 
-def _filter(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _filter(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Filter(parse_expression(tokens, below.schema), below)
 
 
-def _project(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     def output() -> tuple[str, Expression]:
         value = parse_expression(tokens, below.schema)
         if isinstance(value, Column) and tokens.next.lower() != "as":
@@ -92,17 +105,17 @@ def _project(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     return Project(tokens.listed(output) if tokens.next else (), below)
 
 
-def _range(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _range(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Range(int(tokens.take()), below)
 
 
-def _range_slide(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _range_slide(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     length = None if tokens.has("Unbounded") else int(tokens.take())
     tokens.expect("Slide")
     return RangeSlide(length, int(tokens.take()), below)
 
 
-def _rows(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     partition: tuple[str, ...] = ()
     if tokens.has("Partition"):
         tokens.expect("By")
@@ -113,7 +126,7 @@ def _rows(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     return Rows(count, partition, length, slide, below)
 
 
-def _lookup_join(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _lookup_join(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     outer = tokens.has("left")
     table = catalog.find(tokens.name())
     if not isinstance(table, Table):
@@ -138,7 +151,34 @@ def _lookup_join(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     return LookupJoin(table.content, names, left_keys, right_keys, conjunction(rest), outer, below)
 
 
-def _group_by(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _joined(operator: type[Join | SemiJoin | AntiJoin]) -> Callable[..., Node]:
+    def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
+        if tokens.found == ["everything"] and tokens.has("everything"):
+            return operator(TRUE, left, right)
+        both = pa.schema([*left.schema, *right.schema])
+        return operator(parse_expression(tokens, both), left, right)
+
+    return read
+
+
+def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    def order() -> tuple[str, bool, bool]:
+        name, descending = tokens.name(), tokens.has("desc")
+        tokens.expect("nulls")
+        first = tokens.has("first")
+        if not first:
+            tokens.expect("last")
+        return name, descending, first
+
+    limit = None if tokens.has("all") else int(tokens.take())
+    offset = int(tokens.take()) if tokens.has("offset") else 0
+    tokens.expect("by")
+    ordered = tokens.listed(order) if tokens.second in ("desc", "nulls") else ()
+    partition = tokens.names() if tokens.has("per") else ()
+    return TopK(ordered, limit, offset, partition, below)
+
+
+def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     def call() -> AggregateCall:
         function = tokens.take()
         tokens.expect("(")
@@ -158,10 +198,12 @@ def _group_by(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     keys = tokens.names() if grouped else ()
     if grouped:
         tokens.expect(":")
-    return GroupBy(keys, tokens.listed(call) if tokens.next else (), below)
+    calls = tokens.listed(call) if tokens.second == "(" else ()
+    since = tokens.names() if tokens.has("since") else ()
+    return GroupBy(keys, calls, below, since)
 
 
-def _exchange(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
+def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if tokens.has("anywhere"):
         return Exchange(None, below)
     if tokens.has("by"):
@@ -171,13 +213,18 @@ def _exchange(tokens: Tokens, below: Node, catalog: Catalog) -> Node:
     return Exchange((), below)
 
 
-_READERS: dict[str, Callable[[Tokens, Node, Catalog], Node]] = {
+_READERS: dict[str, Callable[..., Node]] = {
+    "Scan": _scan,
     "Filter": _filter,
     "Project": _project,
     "Range": _range,
     "RangeSlide": _range_slide,
     "Rows": _rows,
     "LookupJoin": _lookup_join,
+    "Join": _joined(Join),
+    "SemiJoin": _joined(SemiJoin),
+    "AntiJoin": _joined(AntiJoin),
+    "TopK": _top_k,
     "GroupBy": _group_by,
     "Exchange": _exchange,
 }

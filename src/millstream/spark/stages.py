@@ -173,9 +173,10 @@ def _sent(parcel: Parcel, number: int, level: Level, post: Post) -> list[Row]:
     """What a level sends to the levels above."""
     graph = parcel.job.graph
     return [
-        post.row(graph.level[exchange], target, exchange.fingerprint, part.to_batch(), level.bucket)
+        post.row(landing, target, exchange.fingerprint, part.to_batch(), level.bucket)
         for exchange in graph.exchanges
         if graph.level[exchange.input] == number
+        for landing in graph.landings[exchange]
         for target, part in split(
             level.output(exchange.input), exchange, parcel.buckets, level.bucket
         ).items()
@@ -219,7 +220,9 @@ def _pack_foreign(
 def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
     rows: list[Row] = []
     for exchange, bucket, changes, turn in haul.sent:
-        rows.append(post.row(1, bucket, exchange.fingerprint, changes.to_batch(), turn))
+        for landing in post.parcel.job.graph.landings[exchange]:
+            packed = changes.to_batch()
+            rows.append(post.row(landing, bucket, exchange.fingerprint, packed, turn))
     for header in haul.headers:
         blob = json.dumps(asdict(header)).encode()
         rows += [
