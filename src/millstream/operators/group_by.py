@@ -42,6 +42,8 @@ class GroupBy(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]

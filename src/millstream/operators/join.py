@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
+from numba import njit
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.expressions import TRUE, Expression
-from millstream.algebra.node import Node, Step
+from millstream.algebra.evaluate import holds
+from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.operators.identity import identity_of_pair
+from millstream.operators.keyed import Index, Keys, meetings
 
 
 @dataclass(frozen=True, eq=False)
 class Join(Node):
     """Each left row with every right row that is present with it and meets the condition.
 
-    Law: a pair lives from the later start to the earlier end.
+    Law: a pair lives from the later start to the earlier end; its weight is the product of theirs.
+    State: the rows of both sides that have not expired, by the hash of the columns that the
+    condition wants equal. Cost: the batch and its pairs.
     """
 
     condition: Expression
@@ -35,9 +43,142 @@ class Join(Node):
             return None
         return (*self.left.key, *self.right.key)
 
+    @cached_property
+    def is_clean(self) -> bool:
+        return self.only_adds
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys.of(self.condition, self.left.schema, self.right.schema)
+
+    @property
+    def pairs(self) -> Pairs:
+        return self.keys.pairs
+
     @property
     def words(self) -> str:
         return "everything" if self.condition == TRUE else str(self.condition)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        raise NotImplementedError
+        mine = Side.of(self.keys, left, 0)
+        theirs = Side.of(self.keys, right, 1)
+        before = Index.of(state.get("left"), self.left.schema)
+        beside = Index.of(state.get("right"), self.right.schema)
+        matcher = Matcher(self.condition, self.keys.enough)
+        met = [self._joined(found) for found in matcher.all(mine, theirs, before, beside)]
+        kept = {
+            "left": before.add(mine.rows, mine.hashes, span.end).log,
+            "right": beside.add(theirs.rows, theirs.hashes, span.end).log,
+        }
+        return kept, Changes.concat(met, self.schema)
+
+    def _joined(self, found: Found) -> Changes:
+        left, right = found.left, found.right
+        mine, theirs = pa.array(found.i), pa.array(found.j)
+        columns = [
+            *(column.take(mine) for column in left.rows.columns),
+            *(column.take(theirs) for column in right.rows.columns),
+        ]
+        return Changes(
+            pa.RecordBatch.from_arrays(columns, schema=self.schema),
+            found.ts,
+            found.exp,
+            left.weight[found.i] * right.weight[found.j],
+            identity_of_pair(left.seq[found.i], right.seq[found.j]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The rows of one input that can have partners, with the hashes of their keys."""
+
+    rows: Changes
+    hashes: np.ndarray
+
+    @staticmethod
+    def of(keys: Keys, changes: Changes, side: int) -> Side:
+        changes = changes.keep(keys.findable(changes.rows, len(changes), side))
+        return Side(changes, keys.hashes(changes.rows, len(changes), side))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Pairs that met: row i of the left with row j of the right, from `ts` until `exp`."""
+
+    left: Changes
+    i: np.ndarray
+    right: Changes
+    j: np.ndarray
+    ts: np.ndarray
+    exp: np.ndarray
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """Finds pairs that are present together and meet a condition."""
+
+    condition: Expression
+    enough: bool
+
+    def all(self, left: Side, right: Side, before: Index, beside: Index) -> Iterator[Found]:
+        """New rows with new ones, new left ones with old right ones, and the reverse."""
+        yield from self.among(left, right)
+        yield from self.beside(left, beside)
+        yield from self.behind(before, right)
+
+    def among(self, left: Side, right: Side) -> Iterator[Found]:
+        order, other = np.argsort(left.hashes), np.argsort(right.hashes)
+        for j, i in meetings(right.hashes[other], left.hashes[order]):
+            yield from self._met(left.rows, order[i], right.rows, other[j])
+
+    def beside(self, left: Side, index: Index) -> Iterator[Found]:
+        """Left rows with those of an index."""
+        for rows, there, needle in index.search(left.hashes):
+            yield from self._met(left.rows, needle, rows, there)
+
+    def behind(self, index: Index, right: Side) -> Iterator[Found]:
+        """The rows of an index with right rows."""
+        for rows, there, needle in index.search(right.hashes):
+            yield from self._met(rows, there, right.rows, needle)
+
+    def _met(self, left: Changes, i: np.ndarray, right: Changes, j: np.ndarray) -> Iterator[Found]:
+        i, j, ts, exp = _overlaps(left.ts, left.exp, right.ts, right.exp, i, j)
+        if not self.enough and len(i):
+            met = holds(self.condition, self._columns(left, i, right, j), len(i))
+            i, j, ts, exp = i[met], j[met], ts[met], exp[met]
+        if len(i):
+            yield Found(left, i, right, j, ts, exp)
+
+    def _columns(
+        self, left: Changes, i: np.ndarray, right: Changes, j: np.ndarray
+    ) -> pa.RecordBatch:
+        """The columns that the condition looks at."""
+        names = sorted(columns_of(self.condition))
+        mine = left.rows.schema.names
+        columns = [
+            left.rows.column(n).take(pa.array(i))
+            if n in mine
+            else right.rows.column(n).take(pa.array(j))
+            for n in names
+        ]
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+@njit(cache=True)
+def _overlaps(lts, lexp, rts, rexp, i, j):  # type: ignore[no-untyped-def]
+    """The pairs whose intervals overlap, with the interval they have in common."""
+    ts = np.empty(len(i), np.int64)
+    exp = np.empty(len(i), np.int64)
+    oi = np.empty(len(i), np.int64)
+    oj = np.empty(len(i), np.int64)
+    n = 0
+    for k in range(len(i)):
+        a = max(lts[i[k]], rts[j[k]])
+        b = min(lexp[i[k]], rexp[j[k]])
+        if a < b:
+            ts[n] = a
+            exp[n] = b
+            oi[n] = i[k]
+            oj[n] = j[k]
+            n += 1
+    return oi[:n], oj[:n], ts[:n], exp[:n]

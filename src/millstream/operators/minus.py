@@ -6,23 +6,31 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node, Step
+from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.columns.tally import SURPLUS
+from millstream.operators.counted import count_values
 
 
 @dataclass(frozen=True, eq=False)
 class Minus(Node):
-    """Every row as often as the left has it more than the right."""
+    """Every row as often as the left has it more than the right.
 
+    State: the counts of the values present, and the rows whose expiration lies ahead.
+    Cost: the batch and what falls due.
+    """
+
+    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
 
     left: Node
     right: Node
 
     @property
-    def key(self) -> None:  # type: ignore[override]
-        return None
+    def pairs(self) -> Pairs:
+        return tuple(zip(self.left.schema.names, self.right.schema.names))
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        raise NotImplementedError
+        return count_values(state, (left, right), SURPLUS, self.schema, span)

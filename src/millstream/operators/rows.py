@@ -34,6 +34,8 @@ class Rows(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
 
     count: int
     partition_by: tuple[str, ...]

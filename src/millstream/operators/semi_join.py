@@ -2,26 +2,151 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
-from millstream.algebra.node import Node, Step
-from millstream.algebra.state import State
+from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
+from millstream.columns.cover import changes_of_cover
+from millstream.operators.join import Found, Matcher, Side
+from millstream.operators.keyed import Index, Keys
+from millstream.operators.pending import release
 
 
 @dataclass(frozen=True, eq=False)
-class SemiJoin(Node):
-    """The left rows, as long as at least one right row is present that meets the condition."""
+class Matched(Node):
+    """What SemiJoin and AntiJoin share: left rows told by whether they have partners.
+
+    State: the rows of both sides that have not expired, by the hash of the columns that the
+    condition wants equal, and changes that are known to come. Cost: the batch, and the partners of
+    left rows whose partners change.
+    """
+
+    has_partner: ClassVar[bool]
+    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
 
     condition: Expression
     left: Node
     right: Node
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys.of(self.condition, self.left.schema, self.right.schema)
+
+    @property
+    def pairs(self) -> Pairs:
+        return self.keys.pairs
 
     @property
     def words(self) -> str:
         return "everything" if self.condition == TRUE else str(self.condition)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        raise NotImplementedError
+        mine, theirs = Side.of(self.keys, left, 0), Side.of(self.keys, right, 1)
+        before = Index.of(state.get("left"), self.left.schema)
+        beside = Index.of(state.get("right"), self.right.schema)
+        moved = [self._of_new(left, theirs, beside), self._of_old(before, theirs, beside)]
+        waiting, out = release(
+            state.get("waiting", Log()), Changes.concat(moved, self.schema), span
+        )
+        kept = {
+            "left": before.add(mine.rows, mine.hashes, span.end).log,
+            "right": beside.add(theirs.rows, theirs.hashes, span.end).log,
+            "waiting": waiting,
+        }
+        return kept, out
+
+    @property
+    def _matcher(self) -> Matcher:
+        return Matcher(self.condition, self.keys.enough)
+
+    def _of_new(self, left: Changes, theirs: Side, beside: Index) -> Changes:
+        """What left rows that have just come tell."""
+        mine = Side.of(self.keys, left, 0)
+        place = np.flatnonzero(self.keys.findable(left.rows, len(left), 0))
+        met = [*self._matcher.among(mine, theirs), *self._matcher.beside(mine, beside)]
+        covers = [_Cover.of(found, place[found.i], True) for found in met]
+        return self._told(left, np.ones(len(left), np.bool_), covers)
+
+    def _of_old(self, before: Index, theirs: Side, beside: Index) -> Changes:
+        """What left rows tell whose partners change, because of new right rows."""
+        touched: list[Changes] = []
+        covers: list[_Cover] = []
+        count = 0
+        for found in _by_chunk(self._matcher.behind(before, theirs)):
+            rows = np.unique(np.concatenate([f.i for f in found]))
+            touched.append(found[0].left.take(rows))
+            covers += [_Cover.of(f, count + np.searchsorted(rows, f.i), True) for f in found]
+            count += len(rows)
+        whole = Changes.concat(touched, self.left.schema)
+        if len(whole) == 0:
+            return whole
+        side = Side.of(self.keys, whole, 0)
+        for known in self._matcher.beside(side, beside):
+            covers.append(_Cover.of(known, known.i, False))
+        return self._told(whole, np.zeros(len(whole), np.bool_), covers)
+
+    def _told(self, rows: Changes, fresh: np.ndarray, covers: list[_Cover]) -> Changes:
+        cover = _Cover.concat(covers)
+        index, start, end, sign = changes_of_cover(
+            rows.ts,
+            rows.exp,
+            fresh,
+            cover.row,
+            cover.start,
+            cover.end,
+            cover.weight,
+            cover.added,
+            self.has_partner,
+        )
+        return replace(rows.take(index), ts=start, exp=end, weight=sign * rows.weight[index])
+
+
+def _by_chunk(met: Iterable[Found]) -> list[list[Found]]:
+    """What was found, put together by the chunk of left rows it was found in."""
+    chunks: dict[int, list[Found]] = {}
+    for found in met:
+        chunks.setdefault(id(found.left), []).append(found)
+    return list(chunks.values())
+
+
+@dataclass(frozen=True, eq=False)
+class SemiJoin(Matched):
+    """The left rows, as long as at least one right row is present that meets the condition."""
+
+    has_partner: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class _Cover:
+    """Partners of left rows: which row, from when until when, and whether they are new."""
+
+    row: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    weight: np.ndarray
+    added: np.ndarray
+
+    @staticmethod
+    def of(found: Found, row: np.ndarray, added: bool) -> _Cover:
+        news = np.full(len(row), added)
+        return _Cover(row, found.ts, found.exp, found.right.weight[found.j], news)
+
+    @staticmethod
+    def concat(covers: list[_Cover]) -> _Cover:
+        none = np.zeros(0, np.int64)
+        empty = _Cover(none, none, none, none, np.zeros(0, np.bool_))
+        every = [empty, *covers]
+        return _Cover(
+            *(
+                np.concatenate([getattr(c, name) for c in every])
+                for name in ("row", "start", "end", "weight", "added")
+            )
+        )

@@ -27,6 +27,8 @@ class Differences(Node):
 
     is_stream: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
     sign: ClassVar[int]
 
@@ -72,6 +74,8 @@ class Rstream(Node):
 
     is_stream: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
 
     input: Node
@@ -100,6 +104,8 @@ class Elements(Node):
     is_stream: ClassVar[bool] = True
     stateless: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
 
     input: Node

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node, Step
+from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.operators.identity import identity_of_side
 
 
 @dataclass(frozen=True, eq=False)
 class UnionAll(Node):
-    """The rows of both inputs, copies too; the names of columns are the left's."""
+    """The rows of both inputs, copies too; the names of columns are the left's.
+
+    Law: the sum of both. No state.
+    """
+
+    stateless: ClassVar[bool] = True
 
     left: Node
     right: Node
@@ -21,5 +28,19 @@ class UnionAll(Node):
     def key(self) -> None:  # type: ignore[override]
         return None
 
+    def spread(self, given: Spread, *others: Spread) -> Spread:
+        """The same for all columns at the same positions, or anywhere."""
+        names = dict(zip(self.right.schema.names, self.left.schema.names))
+        (other,) = others
+        same = other is not None and all(name in names for name in other)
+        return given if same and tuple(names[n] for n in other or ()) == given else None
+
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        raise NotImplementedError
+        parts = [
+            replace(
+                changes.with_rows(changes.rows.rename_columns(self.schema.names)),
+                seq=identity_of_side(changes.seq, side),
+            )
+            for side, changes in enumerate((left, right))
+        ]
+        return state, Changes.concat(parts, self.schema)
