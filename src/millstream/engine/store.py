@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,8 @@ class Shelf:
         )
 
     def _loader(self, at: Reference) -> Any:
-        return lambda: self._load(at)
+        """Reads a chunk when it is first asked for; those of one batch look at it several times."""
+        return cache(lambda: self._load(at))
 
     def _load(self, at: Reference) -> pa.RecordBatch:
         name, start, size, checksum = at

@@ -5,43 +5,84 @@ from __future__ import annotations
 from millstream.aggregates.ordered import ORDERED
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
-from millstream.operators import GroupBy, Rows, Rstream
+from millstream.operators import (
+    AntiJoin,
+    Distinct,
+    GroupBy,
+    Intersect,
+    Join,
+    Minus,
+    Rows,
+    Rstream,
+    Scan,
+    SemiJoin,
+    TopK,
+)
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 
 def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
-    found = []
-    for node in walk(plan):
-        match node:
-            case GroupBy(keys=keys) if _is_endless(node.input):
-                ordered = [c for c in node.calls if c.function in ORDERED]
-                if keys:
-                    found.append(
-                        Notice(
-                            f"the state of GROUP BY {', '.join(keys)} grows with every new group",
-                            WINDOW,
-                        )
-                    )
-                if ordered:
-                    found.append(
-                        Notice(
-                            f"the state of {ordered[0].function} grows with every new value", WINDOW
-                        )
-                    )
-            case Rstream() if _is_endless(node.input):
-                found.append(Notice("the state of Rstream grows with every row", WINDOW))
-            case Rows(partition_by=keys, length=None) if keys:
-                found.append(
-                    Notice(
-                        f"the window keeps rows of every partition of {', '.join(keys)} for good",
-                        "Add a Range to the window, so that silent partitions are dropped.",
-                    )
-                )
+    found = [notice for node in walk(plan) for notice in _of(node)]
     if stored and _is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
+    return list(dict.fromkeys(found))
+
+
+def _of(node: Node) -> list[Notice]:
+    match node:
+        case GroupBy() if _is_endless(node.input):
+            return _of_groups(node)
+        case Join() | SemiJoin() | AntiJoin():
+            return _of_join(node)
+        case Distinct() if _is_endless(node.input):
+            return [Notice("the state of DISTINCT grows with every new value", WINDOW)]
+        case Intersect() | Minus() if any(map(_is_endless, node.inputs)):
+            word = "INTERSECT" if isinstance(node, Intersect) else "EXCEPT"
+            return [Notice(f"the state of {word} grows with every new value", WINDOW)]
+        case TopK() if _is_endless(node.input):
+            return [Notice("the state of ORDER BY … LIMIT grows with every row", WINDOW)]
+        case Rstream() if _is_endless(node.input):
+            return [Notice("the state of Rstream grows with every row", WINDOW)]
+        case Rows(partition_by=keys, length=None) if keys:
+            return [
+                Notice(
+                    f"the window keeps rows of every partition of {', '.join(keys)} for good",
+                    "Add a Range to the window, so that silent partitions are dropped.",
+                )
+            ]
+    return []
+
+
+def _of_groups(node: GroupBy) -> list[Notice]:
+    found = []
+    if node.keys:
+        keys = ", ".join(node.keys)
+        found.append(Notice(f"the state of GROUP BY {keys} grows with every new group", WINDOW))
+    ordered = [c for c in node.calls if c.function in ORDERED]
+    if ordered:
+        name = ordered[0].function
+        found.append(Notice(f"the state of {name} grows with every new value", WINDOW))
     return found
+
+
+def _of_join(node: Join | SemiJoin | AntiJoin) -> list[Notice]:
+    """A notice for each side whose rows are kept for good."""
+    what = {Join: "the join", SemiJoin: "IN or EXISTS", AntiJoin: "NOT IN or NOT EXISTS"}
+    return [
+        Notice(
+            f"the state of {what[type(node)]} keeps every row of {streams}",
+            f"Give {streams} a window, for example [Range 1 Hour].",
+        )
+        for side in node.inputs
+        if _is_endless(side) and (streams := _streams(side))
+    ]
+
+
+def _streams(node: Node) -> str:
+    names = dict.fromkeys(n.stream for n in walk(node) if isinstance(n, Scan))
+    return " and ".join(f'"{name}"' for name in names)
 
 
 def _is_endless(node: Node) -> bool:
