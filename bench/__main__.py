@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import functions as F
@@ -24,6 +25,22 @@ ONE_LEVEL = "SELECT STREAMED item, count(*) AS n FROM bids [Range 60 Seconds] GR
 TWO_LEVELS = (
     "SELECT STREAMED item, count(*) AS n FROM bids [Partition By bidder Rows 10] GROUP BY item;"
 )
+JOIN = (
+    "SELECT Istream(b.item, b.price, a.price) "
+    "FROM bids [Range 10 Seconds] b, asks [Range 10 Seconds] a WHERE b.item = a.item;"
+)
+COUNT = "SELECT STREAMED count(*) AS n FROM bids [Range {window}];"
+DISTINCT = "SELECT STREAMED DISTINCT item FROM bids [Range {window}];"
+NOT_IN = (
+    "SELECT STREAMED item, bidder FROM bids [Range {window}] "
+    "WHERE bidder NOT IN (SELECT bidder FROM asks [Range {window}]);"
+)
+PART = (
+    "SELECT STREAMED count(*) AS n, avg(price) AS mean FROM bids [Range 60 Seconds] "
+    "WHERE item % 50 = {part};"
+)
+QUERIES = 50
+WIDE = 1_000_000
 SMALL = 1_000
 WARM_UP = 4
 """Turns that do not count: the Java side is still getting faster after the first."""
@@ -32,23 +49,46 @@ WARM_UP = 4
 class Bench:
     """The measurements, each as a line of the table and an entry of the file."""
 
-    def __init__(self, folder: Path, repeats: int, batch_files: int) -> None:
+    def __init__(self, folder: Path, repeats: int, batch_files: int, only: str | None) -> None:
         self.spark = make_session("local[2]")
         self.folder = folder
+        self.only = only
         self.repeats = repeats
         self.files = batch_files
         self.batch = ROWS // FILES * batch_files
         self.data = make(folder)
+        half = ROWS // 2, FILES // 2
+        self.pair = {name: make(folder, *half, stream=name) for name in ("bids", "asks")}
         self.results: dict[str, dict[str, object]] = {}
 
     def run(self) -> None:
-        self._against_spark(
-            "sliding group by", GROUPED.format(window="60 Seconds"), self._grouped, "update"
-        )
-        self._against_spark("filter", FILTER, self._filtered, "append")
-        self._flat("range window", GROUPED, "1 Seconds", "1000 Seconds")
-        self._flat("rows window", BY_ROWS, "1000", "1000000")
-        self._state()
+        for name, measure in self.measurements.items():
+            if self.only is None or self.only in name:
+                measure()
+
+    @property
+    def measurements(self) -> dict[str, Callable[[], None]]:
+        one, two = self._one, self._two
+        against, flat = self._against_spark, self._flat
+        grouped = GROUPED.format(window="60 Seconds")
+        return {
+            "sliding group by": lambda: against(
+                "sliding group by", one, grouped, self._grouped, "update", 1.0
+            ),
+            "filter": lambda: against("filter", one, FILTER, self._filtered, "append", 1.0),
+            "join": lambda: against("join", two, JOIN, self._joined, "append", 2.0),
+            "range window": lambda: flat("range window", one, GROUPED, 1_000),
+            "rows window": lambda: flat("rows window", one, BY_ROWS, 1_000, ""),
+            "global count": lambda: flat("global count", one, COUNT, 10_000),
+            "hour": self._hour,
+            "distinct": lambda: flat("distinct", one, DISTINCT, 10_000),
+            "not in": lambda: flat("not in", two, NOT_IN, 10_000),
+            "many": self._many,
+            "state": self._state,
+            "small": self._smalls,
+        }
+
+    def _smalls(self) -> None:
         self._small("one level", ONE_LEVEL)
         self._small("two levels", TWO_LEVELS)
 
@@ -60,14 +100,32 @@ class Bench:
         frame = source(self.spark, self.data, self.files)
         return frame.where("price > 50").select("item", "price", "bidder")
 
-    def _ours(self, query: str) -> Measured:
-        return ours(self.spark, self.data, query, ROWS, self.batch)
+    def _joined(self):  # type: ignore[no-untyped-def]
+        bids, asks = (
+            source(self.spark, self.pair[name], self.files // 2 or 1)
+            .select(*(F.col(c).alias(f"{name}_{c}") for c in ("item", "price", "ts")))
+            .withWatermark(f"{name}_ts", "0 seconds")
+            for name in self.pair
+        )
+        near = F.expr(
+            "bids_item = asks_item AND bids_ts >= asks_ts - INTERVAL 10 SECONDS "
+            "AND bids_ts <= asks_ts + INTERVAL 10 SECONDS"
+        )
+        return bids.join(asks, near).select("bids_item", "bids_price", "asks_price")
 
-    def _against_spark(self, name, query, frame, mode) -> None:  # type: ignore[no-untyped-def]
+    def _one(self, query: str) -> Measured:
+        """A query over one stream of 8 million rows."""
+        return ours(self.spark, {"bids": self.data}, query, ROWS, self.batch)
+
+    def _two(self, query: str) -> Measured:
+        """A query over two streams of 4 million rows each."""
+        return ours(self.spark, self.pair, query, ROWS, self.batch // 2)
+
+    def _against_spark(self, name, run, query, frame, mode, target) -> None:  # type: ignore[no-untyped-def]
         """Turn by turn, after some to warm up; the ratio is the middle of the turns' ratios."""
         mine, theirs = [], []
         for turn in range(self.repeats + WARM_UP):
-            own, other = self._ours(query), sparks(frame(), ROWS, mode)
+            own, other = run(query), sparks(frame(), ROWS, mode)
             if turn >= WARM_UP:
                 mine.append(own)
                 theirs.append(other)
@@ -78,20 +136,24 @@ class Bench:
                 "ours rows/s": middle([m.rate for m in mine]),
                 "spark rows/s": middle([m.rate for m in theirs]),
                 "ratio": ratio,
-                "target": 1.0,
+                "target": target,
                 "state bytes per batch": mine[-1].batches[-1].state_bytes,
             },
         )
 
-    def _flat(self, name: str, query: str, narrow: str, wide: str) -> None:
+    def _flat(self, name, run, query, narrow, unit=" Milliseconds") -> None:  # type: ignore[no-untyped-def]
+        """The same query over a window of few rows and over one of a million."""
         pairs = []
         for turn in range(self.repeats + 1):
-            pair = self._ours(query.format(window=narrow)), self._ours(query.format(window=wide))
+            pair = (
+                run(query.format(window=f"{narrow}{unit}")),
+                run(query.format(window=f"{WIDE}{unit}")),
+            )
             if turn:
                 pairs.append(pair)
         small, large = pairs[-1]
         self._note(
-            f"{name} of 1,000,000 rows against 1,000",
+            f"{name} of {WIDE:,} rows against {narrow:,}",
             {
                 "narrow rows/s": middle([a.rate for a, _ in pairs]),
                 "wide rows/s": middle([b.rate for _, b in pairs]),
@@ -102,20 +164,44 @@ class Bench:
             },
         )
 
+    def _hour(self) -> None:
+        measured = [self._one(COUNT.format(window="1 Hour")) for _ in range(self.repeats + 1)][1:]
+        self._note(
+            "global count over [Range 1 Hour]", {"rows/s": middle([m.rate for m in measured])}
+        )
+
+    def _many(self) -> None:
+        """Fifty queries over one stream in one job, against the first of them alone."""
+        queries = [PART.format(part=part) for part in range(QUERIES)]
+        pairs = []
+        for turn in range(self.repeats + 1):
+            pair = self._one(queries[0]), self._one("".join(queries))
+            if turn:
+                pairs.append(pair)
+        self._note(
+            f"{QUERIES} queries in one job against one",
+            {
+                "one query, rows/s": middle([a.rate for a, _ in pairs]),
+                f"{QUERIES} queries, rows/s": middle([b.rate for _, b in pairs]),
+                "ratio": middle([b.rate / a.rate for a, b in pairs]),
+                "target": 0.25,
+            },
+        )
+
     def _state(self) -> None:
         """Bytes of state written by a batch of 100,000 rows, for windows of many sizes."""
         data = make(self.folder, 2_000_000, 2)
         written = {}
         for seconds in (1, 10, 100, 1000):
             query = GROUPED.format(window=f"{seconds} Seconds")
-            measured = ours(self.spark, data, query, 2_000_000, 100_000)
+            measured = ours(self.spark, {"bids": data}, query, 2_000_000, 100_000)
             bytes_each = [b.state_bytes for b in measured.batches[-6:-1]]
             written[f"window of {seconds * 1000:,} rows"] = int(middle(bytes_each))
         self._note("state bytes written by a batch of 100,000 rows", written)
 
     def _small(self, name: str, query: str) -> None:
         data = make(self.folder, 40 * SMALL, 1)
-        measured = ours(self.spark, data, query, 40 * SMALL, SMALL)
+        measured = ours(self.spark, {"bids": data}, query, 40 * SMALL, SMALL)
         late = measured.batches[10:]
         parts = {k: middle([b.parts[k] for b in late]) * 1000 for k in late[0].parts}
         triggers = measured.triggers[10:]
@@ -160,8 +246,9 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("bench-out"))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--batch-files", type=int, default=8, help="files of 1M rows per batch")
+    parser.add_argument("--only", help="measurements with this word in their name")
     options = parser.parse_args()
-    bench = Bench(options.folder, options.repeats, options.batch_files)
+    bench = Bench(options.folder, options.repeats, options.batch_files, options.only)
     bench.run()
     target = options.folder / "results.json"
     target.write_text(json.dumps(bench.results, indent=2) + "\n")

@@ -12,13 +12,13 @@ ROWS, FILES = 8_000_000, 8
 START = 1_704_067_200_000_000
 
 
-def make(folder: Path, rows: int = ROWS, files: int = FILES) -> Path:
-    """Write the files unless they are there; the same rows every time."""
-    target = folder / f"bids-{rows}-{files}"
+def make(folder: Path, rows: int = ROWS, files: int = FILES, stream: str = "bids") -> Path:
+    """Write the files of a stream unless they are there; the same rows every time."""
+    target = folder / f"{stream}-{rows}-{files}"
     if (target / "done").exists():
         return target
     target.mkdir(parents=True, exist_ok=True)
-    random = np.random.default_rng(7)
+    random = np.random.default_rng([7, *stream.encode()])
     each = rows // files
     for number in range(files):
         first = number * each

@@ -15,8 +15,8 @@ from millstream.session import Session
 from millstream.spark.host import BatchReport, SparkHost
 
 STREAM = (
-    "CREATE STREAM bids (item bigint, price double, bidder bigint, ts timestamp) "
-    "ORDER BY ts SOURCE '*.parquet';"
+    "CREATE STREAM {name} (item bigint, price double, bidder bigint, ts timestamp) "
+    "ORDER BY ts SOURCE '{folder}/*.parquet';"
 )
 COLUMNS = "item long, price double, bidder long, ts timestamp"
 
@@ -36,13 +36,14 @@ class Measured:
 
 
 def ours(
-    spark: SparkSession, folder: Path, query: str, rows: int, batch_rows: int, **settings: str
+    spark: SparkSession, streams: dict[str, Path], query: str, rows: int, batch_rows: int
 ) -> Measured:
-    """Run a query of ours over the files, with a checkpoint and nobody taking the rows."""
-    session = Session(base=str(folder))
-    for name, value in {"batch_rows": str(batch_rows), **settings}.items():
-        session.pin(name, value)
-    session.execute(STREAM + query)
+    """Run queries of ours over the files, with a checkpoint and nobody taking the rows."""
+    session = Session()
+    session.pin("batch_rows", str(batch_rows))
+    for name, folder in streams.items():
+        session.execute(STREAM.format(name=name, folder=folder.absolute()))
+    session.execute(query)
     reports: list[BatchReport] = []
     checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
     host = SparkHost(

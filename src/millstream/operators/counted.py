@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, concat_rows, take_rows
+from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
-from millstream.columns.keys import factorize, hashes_of
+from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.tally import tally
 from millstream.operators.events import unfold
 from millstream.operators.identity import identity_of_values
@@ -94,12 +94,3 @@ class _Counts:
             none,
         )
         return self.index.add(entries, values.hashes[moved], span.end).log
-
-
-def equal_rows(
-    left: pa.RecordBatch, i: np.ndarray, right: pa.RecordBatch, j: np.ndarray
-) -> np.ndarray:
-    """Where row i of the left has the values of row j of the right, NULL equal to NULL."""
-    pairs = concat_rows([take_rows(left, i), take_rows(right, j)], left.schema)
-    codes, _ = factorize(pairs.columns, 2 * len(i))
-    return codes[: len(i)] == codes[len(i) :]

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.call import AggregateCall
-from millstream.aggregates.ordered import ORDERED, Entries
+from millstream.aggregates.entries import Entries
+from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.expressions import name_text
@@ -67,7 +68,8 @@ class GroupBy(Node):
     def words(self) -> str:
         calls = ", ".join(str(call) for call in self.calls)
         keys = ", ".join(name_text(name) for name in self.keys)
-        return f"{keys}: {calls}" if keys else calls
+        since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
+        return (f"{keys}: {calls}" if keys else calls) + since
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
@@ -172,7 +174,7 @@ class GroupBy(Node):
         self, call: AggregateCall, batch: _Batch, trace: Trace, saved: pa.RecordBatch | None
     ) -> tuple[pa.Array, pa.RecordBatch]:
         ordered = ORDERED[call.function]
-        by_names = (*call.arguments[1:], call.arguments[0]) if ordered.by_time else call.arguments
+        by_names = (*call.arguments[1:], call.arguments[0]) if ordered.by_rest else call.arguments
         fields = [self.input_schema.field(n) for n in (call.arguments[0], *by_names)]
         keys = [self.input_schema.field(n) for n in self.keys]
         layout = pa.schema(

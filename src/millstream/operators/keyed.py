@@ -11,10 +11,13 @@ from numba import njit
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, Expression, conjuncts
-from millstream.algebra.state import Log
-from millstream.columns.keys import factorize, hashes_of, validity
+from millstream.algebra.state import Chunk, Log
+from millstream.columns.keys import equal_rows, hashes_of, validity
 
 HASH = "#hash"
+MOST_ALIKE = 4
+"""So many chunks of about the same size are made one."""
+
 MOST_PAIRS = 1_000_000
 """Candidates are looked at in blocks of about this many."""
 
@@ -166,32 +169,56 @@ def _unroll(low, times, needles, total):  # type: ignore[no-untyped-def]
 
 
 def _merged(log: Log, schema: pa.Schema, end: int) -> Log:
-    """Merge the newest chunks until each is at least twice as large as the one after it."""
+    """Make one of the newest chunks whenever there are several of about the same size."""
     chunks = log.chunks
-    size, count = chunks[-1].rows, 1
-    while count < len(chunks) and chunks[-count - 1].rows < 2 * size:
-        size += chunks[-count - 1].rows
+    while (count := _alike(chunks)) >= MOST_ALIKE:
+        parts = [Changes.from_batch(chunk.load()) for chunk in chunks[-count:]]
+        rows = _sorted(Changes.concat([part.keep(part.exp > end) for part in parts], schema))
+        chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
+    return Log(chunks)
+
+
+def _alike(chunks: tuple[Chunk, ...]) -> int:
+    """How many chunks at the end are not of a larger size than the last, by powers of 4."""
+    sizes = [chunk.rows.bit_length() // 2 for chunk in chunks]
+    count = 0
+    while count < len(sizes) and sizes[-count - 1] <= sizes[-1]:
         count += 1
-    if count == 1:
-        return log
-    parts = [Changes.from_batch(chunk.load()) for chunk in chunks[-count:]]
-    rows = Changes.concat([part.keep(part.exp > end) for part in parts], schema)
-    rows = _compact(rows)
-    rows = rows.take(np.argsort(rows.rows.column(HASH).to_numpy(), kind="stable"))
-    return Log(chunks[:-count]).append(rows, rows.exp)
+    return count
 
 
-def _compact(rows: Changes) -> Changes:
-    """Without rows that were taken back, from now on."""
-    if (rows.weight > 0).all():
-        return rows
-    keys = [rows.rows.column(HASH), pa.array(rows.seq), pa.array(rows.exp), *rows.rows.columns]
-    codes, first = factorize(keys, len(rows))
-    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
-    latest = np.full(len(first), np.iinfo(np.int64).min)
-    np.maximum.at(latest, codes, rows.ts)
+def _sorted(rows: Changes) -> Changes:
+    """In the order of their hashes, without rows that were taken back, from now on."""
+    hashes = rows.rows.column(HASH).to_numpy()
+    if (rows.weight > 0).all() and rows.seq.any():
+        return rows.take(np.argsort(hashes, kind="stable"))
+    if _is_constant(rows.seq) and _is_constant(rows.exp):
+        order = np.argsort(hashes, kind="stable")
+    else:
+        order = np.lexsort((rows.exp, rows.seq, hashes))
+    return _summed(rows.take(order))
+
+
+def _summed(rows: Changes) -> Changes:
+    """Neighbours that are one tuple as one, with the sum of their weights; none of weight 0."""
+    hashes = rows.rows.column(HASH).to_numpy()
+    same = np.zeros(len(rows), np.bool_)
+    same[1:] = (
+        (hashes[1:] == hashes[:-1])
+        & (rows.seq[1:] == rows.seq[:-1])
+        & (rows.exp[1:] == rows.exp[:-1])
+    )
+    twins = np.flatnonzero(same)
+    same[twins] = equal_rows(rows.rows, twins, rows.rows, twins - 1)
+    first = np.flatnonzero(~same)
+    sums = np.add.reduceat(rows.weight, first)
+    latest = np.maximum.reduceat(rows.ts, first)
     kept = np.flatnonzero(sums)
     return replace(rows.take(first[kept]), weight=sums[kept], ts=latest[kept])
+
+
+def _is_constant(values: np.ndarray) -> bool:
+    return bool((values == values[0]).all())
 
 
 def _hashed(changes: Changes, hashes: np.ndarray) -> Changes:
