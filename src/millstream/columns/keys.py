@@ -55,8 +55,28 @@ def _mixed(arrays: Sequence[pa.Array], length: int) -> np.ndarray:
     return hashes
 
 
+def equal_rows(
+    left: pa.RecordBatch, i: np.ndarray, right: pa.RecordBatch, j: np.ndarray
+) -> np.ndarray:
+    """Where row i of the left has the values of row j of the right, NULL equal to NULL.
+
+    >>> batch = pa.record_batch({"x": pa.array(["a", None, None])})
+    >>> equal_rows(batch, np.array([0, 1]), batch, np.array([1, 2])).tolist()
+    [False, True]
+    """
+    same = np.ones(len(i), np.bool_)
+    for mine, theirs in zip(left.columns, right.columns):
+        if pa.types.is_integer(mine.type) and mine.null_count == 0 and theirs.null_count == 0:
+            same &= as_words(mine)[i] == as_words(theirs)[j]
+        else:
+            both = pa.concat_arrays([mine.take(pa.array(i)), theirs.take(pa.array(j))])
+            codes, _ = factorize([both], 2 * len(i))
+            same &= codes[: len(i)] == codes[len(i) :]
+    return same
+
+
 def as_words(array: pa.Array) -> np.ndarray:
-    """A fixed-width column as 64-bit integers that are equal exactly when the values are.
+    """A column as 64-bit integers that are equal exactly when the values are.
 
     The value under a NULL is not defined.
     """
@@ -73,6 +93,9 @@ def as_words(array: pa.Array) -> np.ndarray:
         return _buffer(array, np.int64)
     if pa.types.is_date32(kind):
         return _buffer(array, np.int32).astype(np.int64)
+    if pa.types.is_list(kind):
+        elements, offsets = flattened(array)
+        array = as_binary(factorize([elements], len(elements))[0], offsets)
     encoded = array.dictionary_encode()
     return _buffer(encoded.indices, np.int32).astype(np.int64)
 
@@ -94,6 +117,35 @@ def to_doubles(array: pa.Array) -> pa.Array:
     if pa.types.is_decimal(array.type):
         array = array.cast(pa.string())
     return array.cast(pa.float64(), safe=False)
+
+
+def flattened(array: pa.ListArray) -> tuple[pa.Array, np.ndarray]:
+    """The elements of all lists, one list after the other, and where each begins and ends.
+
+    >>> elements, offsets = flattened(pa.array([[5, 7], None, [7]]))
+    >>> elements.to_pylist(), offsets.tolist()
+    ([5, 7, 7], [0, 2, 2, 3])
+    """
+    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.zeros(len(array) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return array.flatten(), offsets
+
+
+def as_binary(words: np.ndarray, offsets: np.ndarray) -> pa.Array:
+    """Stretches of 64-bit words as texts of bytes."""
+    buffers = [None, pa.py_buffer(offsets * 8), pa.py_buffer(np.ascontiguousarray(words))]
+    return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
+
+
+def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Where two columns of one type are equal, NULL and NULL too, also inside of lists.
+
+    >>> same_values(pa.array([[1, None], None]), pa.array([[1, None], [2]])).tolist()
+    [True, False]
+    """
+    codes, _ = factorize([pa.concat_arrays([left, right])], len(left) + len(right))
+    return codes[: len(left)] == codes[len(left) :]
 
 
 def validity(array: pa.Array) -> np.ndarray | None:
@@ -137,6 +189,9 @@ def _hashes(array: pa.Array) -> np.ndarray:
         letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(1, np.uint8)
         per_text = _hash_texts(offsets, letters) if len(texts) else np.zeros(1, np.uint64)
         hashes = per_text[np.where(_valid(array), _buffer(encoded.indices, np.int32), 0)]
+    elif pa.types.is_list(array.type):
+        elements, bounds = flattened(array)
+        hashes = _hash_lists(bounds, _hashes(elements))
     else:
         hashes = as_words(array).view(np.uint64)
     return np.where(_valid(array), hashes, np.uint64(0x9E3779B97F4A7C15))
@@ -154,6 +209,17 @@ def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
         h = np.uint64(14695981039346656037)
         for j in range(offsets[i], offsets[i + 1]):
             h = (h ^ np.uint64(letters[j])) * np.uint64(1099511628211)
+        out[i] = h
+    return out
+
+
+@njit(cache=True)
+def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
+    out = np.empty(len(offsets) - 1, np.uint64)
+    for i in range(len(out)):
+        h = np.uint64(offsets[i + 1] - offsets[i])
+        for j in range(offsets[i], offsets[i + 1]):
+            h = _scramble(h * np.uint64(31) + elements[j])
         out[i] = h
     return out
 
