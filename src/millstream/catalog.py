@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -12,9 +12,12 @@ from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
 from millstream.errors import MillstreamError, closest
-from millstream.operators import Scan, StaticTable
+from millstream.operators import Scan, StaticTable, TableScan
 
 CURRENT_TIME = "current_time"
+STATEMENTS = "statements:"
+"""The source of modifications that statements make."""
+
 ERROR_COLUMNS = (("seq", INTEGER), ("reason", STRING), ("row", STRING))
 SIDES = ("late", "errors")
 Fields = tuple[tuple[str, pa.DataType], ...]
@@ -26,8 +29,11 @@ class Stream:
 
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
     `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is
-    set for the side streams of late and bad rows. A `foreign` stream comes as a Spark DataFrame, in
-    partitions side by side.
+    set for streams that belong to something else and have no late or bad rows of their own, such as
+    side streams. A `foreign` stream comes as a Spark DataFrame, in partitions side by side.
+
+    The modifications of a table are a stream, too: `op` is the column that says what each of them
+    does, `keyed` whether the table has a key, and `rows` are those that statements have made.
     """
 
     name: str
@@ -41,6 +47,9 @@ class Stream:
     idle: int | None = None
     of: str | None = None
     foreign: bool = False
+    op: str | None = None
+    keyed: bool = False
+    rows: pa.RecordBatch | None = field(default=None, compare=False, repr=False)
 
     @property
     def schema(self) -> pa.Schema:
@@ -73,6 +82,7 @@ class Stream:
                 self.options,
                 self.ahead,
                 self.idle,
+                *((self.op, self.keyed) if self.op else ()),
             )
         )
         return hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -88,12 +98,30 @@ class Stream:
 
 @dataclass(frozen=True)
 class Table:
-    """A declared table and its rows, which do not change during a run."""
+    """A declared table: the rows it begins with, and the stream of its modifications, if any.
+
+    `non_retroactive` says that a modification only meets stream elements after it.
+    """
 
     name: str
     columns: Fields
     key: tuple[str, ...]
     content: StaticTable
+    non_retroactive: bool = False
+    changes: Stream | None = None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether its content does not change during a run."""
+        return self.changes is None
+
+    def relation(self) -> TableScan:
+        """The table as a relation; one that does not change is the leaf of a plan."""
+        if self.changes is None:
+            return TableScan(self.content, self.key)
+        assert self.changes.op is not None
+        columns = ((self.changes.op, STRING), *self.columns)
+        return TableScan(self.content, self.key, replace(self.changes.scan(), columns=columns))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -19,11 +19,12 @@ from millstream.bind import (
     outermost,
     source_fault,
 )
-from millstream.bind.sources import domain_of
+from millstream.bind.ledgers import Ledgers
+from millstream.bind.times import domain_of
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
-from millstream.connect.opening import open_source
+from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
-from millstream.connect.table import load_table
+from millstream.connect.table import TableFiles
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.errors import MillstreamError, closest
@@ -35,6 +36,7 @@ from millstream.lang import (
     Describe,
     Drop,
     Explain,
+    Modification,
     QueryStatement,
     Set,
     Show,
@@ -46,6 +48,7 @@ from millstream.lang import (
 from millstream.operators import Scan
 from millstream.plan.distribute import distribute
 from millstream.plan.memory import growing
+from millstream.plan.tables import streams_of_time, with_time
 from millstream.rules import optimize
 from millstream.settings import Settings
 
@@ -68,6 +71,9 @@ class Session:
     pinned: dict[str, str] = field(default_factory=dict)
     _bare: int = 0
 
+    def __post_init__(self) -> None:
+        self.tables = Ledgers(self.catalog, self._users)
+
     def execute(self, text: str) -> list[Query]:
         """Carry out a script; gives the queries it registered."""
         with deep_stack():
@@ -89,7 +95,9 @@ class Session:
                 self._add_declared(statement)
             case CreateTable():
                 self.catalog.check_free(statement.name)
-                self.catalog.add(bind_table(statement, self._load))
+                self._add_table(statement)
+            case Modification():
+                self.tables.modify(statement, text)
             case CreateStreamAs() | CreateView():
                 return self._named(statement, text)
             case QueryStatement(query=query):
@@ -127,11 +135,18 @@ class Session:
         except MillstreamError as error:
             raise error.at(source_fault(statement, error)) from None
 
+    def _add_table(self, statement: CreateTable) -> None:
+        table = bind_table(statement, TableFiles(self.base), self.base)
+        if table.changes is not None:
+            try:
+                self.open(table.changes, follow=False)
+            except MillstreamError as error:
+                raise error.at(source_fault(statement, error)) from None
+        self.catalog.add(table)
+        self.tables.open(table)
+
     def open(self, stream: Stream, follow: bool) -> Source:
-        assert stream.source is not None
-        return open_source(
-            stream.source, stream.name, stream.schema, dict(stream.options), stream.base, follow
-        )
+        return open_stream(stream, follow)
 
     def sources(self, follow: bool) -> dict[str, Source]:
         """The sources of all streams that have one."""
@@ -139,13 +154,22 @@ class Session:
 
     @property
     def streams(self) -> dict[str, Stream]:
-        return {e.name: e for e in self.catalog.entries.values() if isinstance(e, Stream)}
+        """The declared streams, and the modifications of tables that change."""
+        found = {}
+        for entry in self.catalog.entries.values():
+            stream = entry.changes if isinstance(entry, Table) else entry
+            if isinstance(stream, Stream):
+                found[entry.name] = stream
+        for query in self.queries.values():
+            found |= streams_of_time(with_time(query.plan, query.domain))
+        return found
 
     def job(self, changes: frozenset[str] = frozenset()) -> Job:
         """What is registered, as one job; streams nobody reads are left out of nothing: late and
         bad rows of every stream are part of the answer."""
         streams = {**self.streams, **self._sides()}
-        return Job(streams, tuple(self.queries.values()), self.settings, changes)
+        queries = [replace(q, plan=with_time(q.plan, q.domain)) for q in self.queries.values()]
+        return Job(streams, tuple(queries), self.settings, changes)
 
     def _sides(self) -> dict[str, Stream]:
         """The streams of late and bad rows that queries read."""
@@ -166,11 +190,6 @@ class Session:
                 hint="Give scripts to execute.",
             )
         return registered[0]
-
-    def _load(
-        self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
-    ) -> pa.RecordBatch:
-        return load_table(url, name, schema, options, self.base)
 
     def _named(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
         self.catalog.check_free(statement.name)

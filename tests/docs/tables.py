@@ -150,7 +150,17 @@ AGGREGATES = {
     "quantile": ("`quantile(x, 0.9)`", "the value at a constant fraction from 0 to 1"),
     "first": ("`first(x)`", "the value that came first of those present; it may be NULL"),
     "last": ("`last(x)`", "the value that came last; it may be NULL"),
+    "min_by": ("`min_by(x, y)`", "x of the row in which y is least; of several the least x"),
+    "max_by": ("`max_by(x, y)`", "x of the row in which y is greatest; of several the greatest x"),
     "count_distinct": ("`count(DISTINCT x)`", "how many different values"),
+    "bool_and": ("`bool_and(x)`", "whether all are true"),
+    "bool_or": ("`bool_or(x)`", "whether any is true"),
+    "string_agg": (
+        "`string_agg(x, ', ')`",
+        "all values as one text; without a separator `,`",
+    ),
+    "array_agg": ("`array_agg(x)`", "all values as an array, NULL too"),
+    "collect_set": ("`collect_set(x)`", "the different values as an array, ascending"),
 }
 
 SETTINGS = {

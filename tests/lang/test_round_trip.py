@@ -96,6 +96,21 @@ CASES = [
         "CREATE TABLE t (id int PRIMARY KEY, name text) SOURCE 't.csv'",
         "CREATE TABLE t (id int, name string) KEY (id) SOURCE 't.csv'",
     ),
+    (
+        "create table t (a int, b text) slack 5 non retroactive key (a, b) with (time = integer)",
+        "CREATE TABLE t (a int, b string) KEY (a, b) NON RETROACTIVE SLACK 5 "
+        "WITH ('time' = 'integer')",
+    ),
+    (
+        "insert into t (b, a) values (1, 'x'), (2 + a, null) at 5",
+        "INSERT INTO t (b, a) VALUES (1, 'x'), (2 + a, NULL) AT 5",
+    ),
+    (
+        "update t set a = a + 1, b = 'q' where a > 3 at timestamp '2024-01-01'",
+        "UPDATE t SET a = a + 1, b = 'q' WHERE a > 3 AT CAST('2024-01-01' AS timestamp)",
+    ),
+    ("delete from t where a = b at -7", "DELETE FROM t WHERE a = b AT -7"),
+    ('DELETE FROM "a b"', 'DELETE FROM "a b"'),
     ("DROP VIEW IF EXISTS v", "DROP VIEW IF EXISTS v"),
     ("show streams", "SHOW STREAMS"),
     ("SHOW", "SHOW"),

@@ -1,6 +1,7 @@
 """The engine agrees with the oracle on generated scripts, whatever must not matter."""
 
 import pytest
+from oracle.files import as_text
 from oracle.generate import random_case, shrink
 
 from laws.engine import mismatch
@@ -22,9 +23,8 @@ def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
     if mismatch(case, settings, restart) is None:
         return
     small = shrink(case, lambda c: mismatch(c, settings, restart) is not None)
-    rows = "\n".join(f"{s.name}: {s.rows}" for s in (*small.streams, *small.tables))
     found = mismatch(small, settings, restart)
-    pytest.fail(f"seed {seed} with {settings}: {found}\n{small.to_sql()}\n{rows}")
+    pytest.fail(f"seed {seed} with {settings}: {found}\n{as_text(small)}")
 
 
 def test_a_few_cases_quickly() -> None:

@@ -126,10 +126,7 @@ def test_joins(seed, name):
 
     def joined(left, right):
         return {
-            l + r: n * m
-            for l, n in left.items()
-            for r, m in right.items()
-            if meets(name, l, r)
+            l + r: n * m for l, n in left.items() for r, m in right.items() if meets(name, l, r)
         }
 
     def partners(row, right):

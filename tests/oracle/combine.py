@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from .spec import Script
 
-NAMING = ("name", "stream", "table", "qualifier")
+NAMING = ("name", "source", "qualifier", "last")
 
 
 def combine(scripts: list[Script]) -> Script:
@@ -28,10 +28,12 @@ def _renamed(script: Script, prefix: str) -> Script:
         updates = {}
         for f in fields(value):
             inner = getattr(value, f.name)
-            if f.name in NAMING and isinstance(inner, str):
-                updates[f.name] = prefix + inner if inner in names else inner
-            else:
-                updates[f.name] = change(inner)
+            updates[f.name] = renamed(inner) if f.name in NAMING else change(inner)
         return replace(value, **updates)
+
+    def renamed(value: object) -> object:
+        if isinstance(value, str):
+            return prefix + value if value in names else value
+        return tuple(map(renamed, value)) if isinstance(value, tuple) else change(value)
 
     return change(script)

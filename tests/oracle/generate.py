@@ -1,290 +1,113 @@
 """Random cases: small scripts that reach into every corner of the language, the same for a seed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from .files import write
-from .generate_expressions import condition, number, scalar
-from .generate_rows import random_stream, random_table
-from .infer import aggregate_type, form_of, schemas_of
+from .generate_plain import plain_case
+from .generate_queries import Maker
+from .generate_rows import Ground, random_ground, small_stream, small_table
+from .generate_tables import changing_table
 from .shrink import shrink
-from .spec import (
-    Aggregate,
-    Bin,
-    Coalesce,
-    Col,
-    Columns,
-    Derived,
-    Expr,
-    Item,
-    Join,
-    Lit,
-    Query,
-    Script,
-    StreamSpec,
-    Window,
-)
+from .spec import Derived, Script, TableSpec
 
-__all__ = ["random_case", "shrink", "write"]
+__all__ = ["FOCUSES", "random_case", "shrink", "write"]
 
-SECOND = 1_000_000
-STREAM_OUTPUTS = ("istream", "istream", "dstream", "rstream")
-OUTPUTS = (None, None, None, *STREAM_OUTPUTS, "streamed", "streamed", "complete")
-NUMERIC_AGGREGATES = (
-    *("count", "sum", "sum", "avg", "avg", "min", "max", "median"),
-    *("stddev", "variance", "count_distinct", "first", "last"),
-)
-EXACT_AGGREGATES = ("count", "sum", "min", "max", "count_distinct")
-OTHER_AGGREGATES = ("count", "min", "max", "count_distinct", "first", "last")
+SOME = {
+    **{"join": 0.35, "outer": 0.3, "set": 0.2, "distinct": 0.15, "filter": 0.3, "scalar": 0.2},
+    **{"correlated": 0.4, "nested": 0.25, "order": 0.3, "topk": 0.15},
+    **{"table": 0.3, "past": 0.05, "collect": 0.3},
+}
+"""How often a query has each of the constructs, where all may occur."""
 
-
-@dataclass(frozen=True)
-class Source:
-    """Something a query can read: its columns, unit of time, and whether it is a relation."""
-
-    name: str
-    columns: Columns
-    unit: int
-    is_relation: bool = False
-
-    def names(self, *types: str) -> list[str]:
-        return [name for name, type_ in self.columns if type_ in types]
+FOCUSES: dict[str, dict[str, float]] = {
+    "plain": {},
+    "join": {"join": 1.0},
+    "outer": {"join": 1.0, "outer": 0.8},
+    "distinct": {"distinct": 0.7, "join": 0.15},
+    "set": {"set": 0.9, "distinct": 0.15, "join": 0.1},
+    "nested": {"nested": 0.8, "join": 0.3},
+    "filter": {"filter": 0.9, "join": 0.2},
+    "correlated": {"filter": 0.9, "correlated": 0.9},
+    "scalar": {"filter": 0.6, "scalar": 0.9, "join": 0.1},
+    "expression": {"expression": 0.8, "scalar": 0.3},
+    "topk": {"topk": 0.8, "join": 0.2, "set": 0.15, "nested": 0.2, "distinct": 0.1},
+    "table": {"table": 1.0, "join": 0.5, "outer": 0.2, "filter": 0.2},
+    "past": {"past": 0.8},
+    "collect": {"collect": 0.9, "group": 1.0},
+    "order": {"order": 1.0, "join": 0.3},
+    "mix": SOME,
+}
+"""What a case can be about: the name of a focus, and how often its queries have each construct."""
 
 
-def random_case(seed: int) -> Script:
-    """A script with one or two streams, up to two tables and derived streams, and queries."""
-    rng = Random(seed)
-    streams = random_streams(rng)
-    tables = tuple(random_table(rng, f"t{i}") for i in range(rng.choice((0, 0, 1, 1, 2))))
-    script = Script(streams, tables)
-    sources = [stream_source(stream) for stream in streams]
-    for i in range(rng.choice((0, 0, 0, 1, 1, 2))):
-        derived = random_derived(rng, f"d{i + 1}", rng.choice(sources), script)
-        script = replace(script, derived=(*script.derived, derived))
-        sources.append(derived_source(script, derived, sources))
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        source = sources[-1] if rng.random() < 0.6 else rng.choice(sources)
-        query = random_query(rng, source, script, NUMERIC_AGGREGATES)
-        script = replace(script, queries=(*script.queries, query))
-    return script
+def random_case(seed: int, only: str | None = None) -> Script:
+    """A script; about a third are plain ones. `only` is one of FOCUSES.
 
-
-def random_streams(rng: Random) -> tuple[StreamSpec, ...]:
-    """One stream, or two whose clocks may be the same; a latent stream is alone."""
-    domain = rng.choices(("integer", "timestamp", "latent"), (75, 15, 10))[0]
-    first = random_stream(rng, "s", domain)
-    if domain == "latent" or rng.random() < 0.8:
-        return (first,)
-    return first, random_stream(rng, "r", rng.choice(("integer", domain)))
-
-
-def stream_source(stream: StreamSpec) -> Source:
-    return Source(stream.name, stream.columns, SECOND if stream.domain == "timestamp" else 1)
-
-
-def derived_source(script: Script, derived: Derived, sources: list[Source]) -> Source:
-    unit = next(source.unit for source in sources if source.name == derived.query.stream)
-    is_relation = form_of(script, derived.query) == "relation"
-    columns = schemas_of(script)[derived.name]
-    return Source(derived.name, columns, unit, is_relation)
-
-
-def random_derived(rng: Random, name: str, source: Source, script: Script) -> Derived:
-    """A stream or view that others read: never tagged, and not much larger than its source."""
-    query = random_query(rng, source, script, EXACT_AGGREGATES)
-    kind = rng.choice(("stream", "stream", "view"))
-    if query.output == "streamed":
-        query = replace(query, output=None)
-    if kind == "stream" and form_of(script, query) != "stream":
-        query = replace(query, output=rng.choice(STREAM_OUTPUTS))
-    if query.output == "rstream" and not query.is_grouped and not is_short(query.window):
-        query = replace(query, output="istream")
-    return Derived(name, kind, query)
-
-
-def is_short(window: Window | None) -> bool:
-    return window is not None and (window.kind == "now" or (window.rows or 99) <= 3)
-
-
-def random_query(rng: Random, source: Source, script: Script, allowed: tuple[str, ...]) -> Query:
-    """Any query over one source; `allowed` limits the aggregates.
-
-    Names that it makes carry the query's number, so that none hides a column of its input.
+    Of cases that some rule of the language refuses, or whose meaning it leaves open, the next
+    one is taken.
     """
-    mark = str(len(script.named_queries()) + 1)
-    query = Query(
-        stream=source.name,
-        window=None if source.is_relation else random_window(rng, source),
-        alias=rng.choice((None, None, "x", "y")),
-        output=rng.choice(OUTPUTS),
-        style=tuple(word for word in ("around", "alias_first") if rng.random() < 0.3),
-    )
-    columns = source.columns
-    tables = [t for t in script.tables if not set(t.columns) & set(columns)]
-    if tables and rng.random() < 0.35:
-        table = rng.choice(tables)
-        query = replace(query, joins=(random_join(rng, query, source, table),))
-        columns += table.columns
-    if rng.random() < 0.45:
-        query = replace(query, where=condition(rng, qualified(rng, query, source, columns)))
-    if rng.random() < 0.55:
-        return grouped(rng, query, source, columns, allowed, mark)
-    if rng.random() < 0.2:
-        return query
-    return replace(query, select=random_select(rng, columns, mark))
+    rng = Random(seed if only is None else f"{only} {seed}")
+    focus = only or random_focus(rng)
+    if focus == "plain":
+        return plain_case(rng)
+    return focused_case(rng, FOCUSES[focus])
 
 
-def qualified(rng: Random, query: Query, source: Source, columns: Columns) -> Columns:
-    """Some of the source's columns under their qualified names."""
-    prefix = query.alias or source.name
-    if rng.random() < 0.7:
-        return columns
-    own = tuple((f"{prefix}.{name}", type_) for name, type_ in source.columns)
-    return own + columns[len(source.columns) :]
+def random_focus(rng: Random) -> str:
+    if rng.random() < 0.33:
+        return "plain"
+    return rng.choice([focus for focus in FOCUSES if focus != "plain"] + ["mix"] * 3)
 
 
-def random_window(rng: Random, source: Source) -> Window | None:
-    """Every kind of window, small enough for tuples to leave it."""
-    unit = source.unit
-    length = rng.choice((0, 1, 2, 3, 5, 5, 8, 12)) * unit
-    rows = rng.choice((1, 1, 2, 3, 4, 6))
-    by = random_partition(rng, source)
-    match rng.choices(range(10), (10, 6, 8, 16, 3, 12, 10, 8, 8, 8))[0]:
-        case 0:
-            return None
-        case 1:
-            return Window("unbounded")
-        case 2:
-            return Window("now")
-        case 3:
-            return Window("range", range=length)
-        case 4:
-            return Window("rows")
-        case 5:
-            return Window("rows", rows=rows)
-        case 6:
-            return Window("rows", rows=rows, partition_by=by)
-        case 7:
-            return Window("rows", rows=rows, partition_by=by, range=length if by else None)
-        case 8:
-            return Window("range", range=length, slide=rng.choice((1, 2, 3, 5, 7)) * unit)
-    by = by if rng.random() < 0.5 else ()
-    return Window("rows", rows=rows, partition_by=by, slide=rng.choice((1, 2, 2, 3, 4)))
+def focused_case(rng: Random, weights: dict[str, float]) -> Script:
+    """Up to four streams of one domain, tables, derived streams and views, and queries."""
+    ground = random_ground(rng)
+    count = rng.choice((1, 2, 2, 3, 4)) if weights.get("join") else rng.choice((1, 2, 2, 3))
+    most = {1: 12, 2: 10, 3: 7, 4: 6}[count]
+    streams = tuple(small_stream(rng, name, ground, most) for name in "srpq"[:count])
+    tables = random_tables(rng, ground, weights)
+    maker = Maker(rng, Script(streams, tables), weights)
+    for i in range(rng.choice((0, 0, 1, 1, 2))):
+        add_derived(maker, f"d{i + 1}")
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        add_query(maker)
+    return with_order(rng, maker.script) if maker.chance("order") else maker.script
 
 
-def random_partition(rng: Random, source: Source) -> tuple[str, ...]:
-    """One or two columns; seldom the time itself, which would make partitions of ties."""
-    names = source.names("int", "bigint", "string")
-    if rng.random() < 0.9:
-        names = [name for name in names if name != "ts"]
-    return tuple(rng.sample(names, min(len(names), rng.choice((1, 1, 2)))))
+def random_tables(rng: Random, ground: Ground, weights: dict[str, float]) -> tuple[TableSpec, ...]:
+    """One that never changes, some that do, and one that does not reach back."""
+    tables = [small_table(rng, "t0", ground)] if rng.random() < 0.5 else []
+    if rng.random() < weights.get("table", 0.0):
+        tables += [changing_table(rng, f"t{i}", ground) for i in range(1, rng.choice((2, 2, 3)))]
+    if "past" in weights:
+        tables.append(replace(changing_table(rng, "t3", ground), retroactive=False))
+    return tuple(tables)
 
 
-def random_join(rng: Random, query: Query, source: Source, table) -> Join:
-    """A join on a column of equal type where there is one."""
-    key, key_type = table.columns[0]
-    partners = source.names("int", "bigint") if key_type == "bigint" else source.names("string")
-    kind = rng.choice(("inner", "inner", "left", "cross"))
-    if kind == "cross" or not partners:
-        return Join(table.name, "cross")
-    prefix = rng.choice((None, query.alias or source.name))
-    on: Expr = Bin("=", Col(rng.choice(partners), prefix), Col(key, rng.choice((None, table.name))))
-    if rng.random() < 0.2:
-        on = Bin("AND", on, condition(rng, source.columns + table.columns, depth=0))
-    elif rng.random() < 0.1:
-        on = Bin(rng.choice(("<", ">=")), on.left, on.right)
-    return Join(table.name, kind, on)
+def add_derived(maker: Maker, name: str) -> None:
+    def attempt() -> Script:
+        kind = maker.rng.choice(("stream", "view", "view"))
+        query = maker.outermost(exact=True)
+        output = None if query.output in ("streamed", "complete") else query.output
+        if kind == "stream" and output is None:
+            output = maker.rng.choice(("istream", "istream", "dstream", "rstream"))
+        derived = Derived(name, kind, replace(query, output=output))
+        return replace(maker.script, derived=(*maker.script.derived, derived))
+
+    maker.settle(attempt)
 
 
-def random_select(rng: Random, columns: Columns, mark: str) -> tuple[Item, ...]:
-    """Some columns as they are, and now and then an expression."""
-    chosen = rng.sample(columns, rng.randint(1, min(3, len(columns))))
-    items = [Item(Col(name), name) for name, _ in chosen]
-    for i in range(rng.choice((0, 0, 1, 2))):
-        items.append(Item(scalar(rng, columns), f"e{mark}{i}"))
-    return tuple(items)
+def add_query(maker: Maker) -> None:
+    def attempt() -> Script:
+        query = maker.outermost(exact=False)
+        return replace(maker.script, queries=(*maker.script.queries, query))
+
+    maker.settle(attempt)
 
 
-def grouped(
-    rng: Random,
-    query: Query,
-    source: Source,
-    columns: Columns,
-    allowed: tuple[str, ...],
-    mark: str,
-) -> Query:
-    """GROUP BY with zero to two keys, one to three aggregates, HAVING, and a select list."""
-    groups = random_groups(rng, columns, mark)
-    if source.is_relation:
-        allowed = tuple(f for f in allowed if f not in ("first", "last"))
-    aggregates = [random_aggregate(rng, f"n{mark}{i}", columns, allowed) for i in range(3)]
-    aggregates = aggregates[: rng.choice((1, 1, 2, 3))]
-    items = [Item(Col(g.name), g.name) for g in groups if rng.random() < 0.92]
-    items += [Item(Col(a.name), a.name) for a in aggregates]
-    numeric = [a.name for a in aggregates if a.function in ("count", "sum", "avg")]
-    if numeric and rng.random() < 0.2:
-        items.append(Item(over_aggregate(rng, Col(rng.choice(numeric))), f"m{mark}"))
-    having = None
-    if numeric and rng.random() < 0.3:
-        tested = rng.choice([a for a in aggregates if a.name in numeric])
-        having = random_having(rng, tested, columns)
-    return replace(
-        query,
-        group_by=groups,
-        aggregates=tuple(aggregates),
-        having=having,
-        select=tuple(items),
-    )
-
-
-def random_having(rng: Random, aggregate: Aggregate, columns: Columns) -> Expr:
-    """A bound on an aggregate; one that no sum of doubles comes near to."""
-    inexact = aggregate_type(aggregate, dict(columns)) == "double"
-    bound = Lit(rng.choice((2.13, -0.87) if inexact else (0, 1, 1, 2)))
-    return Bin(rng.choice((">", ">", ">=", "<=", "<>")), Col(aggregate.name), bound)
-
-
-def random_groups(rng: Random, columns: Columns, mark: str) -> tuple[Item, ...]:
-    """Grouping columns of small range; sometimes an expression."""
-    good = [name for name, type_ in columns if type_ in ("int", "bigint", "string", "boolean")]
-    if not good or rng.random() < 0.3:
-        return ()
-    names = rng.sample(good, min(len(good), rng.choice((1, 1, 1, 2))))
-    groups = [Item(Col(name), name) for name in names]
-    integers = [name for name, type_ in columns if type_ in ("int", "bigint")]
-    if integers and rng.random() < 0.2:
-        modulo = Bin("%", Col(rng.choice(integers)), Lit(rng.choice((2, 3))))
-        groups[rng.randrange(len(groups))] = Item(modulo, f"g{mark}")
-    return tuple(groups)
-
-
-def random_aggregate(
-    rng: Random, name: str, columns: Columns, allowed: tuple[str, ...]
-) -> Aggregate:
-    """An aggregate that fits its argument's type; count(*) without one."""
-    if rng.random() < 0.25:
-        return Aggregate(name, "count")
-    column, type_ = rng.choice(columns)
-    is_number = type_ in ("int", "bigint", "double")
-    fitting = NUMERIC_AGGREGATES if is_number else OTHER_AGGREGATES
-    sums_inexact = "avg" in allowed
-    if not sums_inexact and type_ == "double":
-        fitting = OTHER_AGGREGATES
-    function = rng.choice([f for f in fitting if f in allowed])
-    if type_ == "boolean":
-        function = "count"
-    takes_any = function in ("count", "min", "max", "first", "last", "median")
-    if is_number and (takes_any or sums_inexact) and rng.random() < 0.15:
-        return Aggregate(name, function, number(rng, columns))
-    return Aggregate(name, function, Col(column))
-
-
-def over_aggregate(rng: Random, aggregate: Col) -> Expr:
-    return rng.choice(
-        (
-            Bin("+", aggregate, Lit(1)),
-            Bin("*", Lit(2), aggregate),
-            Bin("/", aggregate, Lit(4)),
-            Coalesce((aggregate, Lit(0))),
-        )
-    )
+def with_order(rng: Random, script: Script) -> Script:
+    """Some views are defined behind the queries that use them."""
+    named = [d.name for d in script.derived]
+    named += [t.name for t in script.tables if t.feed == "statements"]
+    return replace(script, last=tuple(name for name in named if rng.random() < 0.6))

@@ -30,7 +30,11 @@ def column(rng: Random, columns: Columns, *types: str) -> Col | None:
     fitting = [name for name, type_ in columns if type_ in types]
     if not fitting:
         return None
-    qualifier, _, name = rng.choice(fitting).rpartition(".")
+    return as_column(rng.choice(fitting))
+
+
+def as_column(dotted: str) -> Col:
+    qualifier, _, name = dotted.rpartition(".")
     return Col(name, qualifier or None)
 
 
@@ -68,6 +72,11 @@ def text(rng: Random, columns: Columns) -> Expr:
         case 1:
             return Coalesce((leaf, Lit(rng.choice(WORDS))))
     return leaf
+
+
+def literal(rng: Random, type_: str) -> Lit:
+    pools = {"bigint": INTEGERS, "double": DOUBLES, "string": WORDS, "boolean": (True, False)}
+    return Lit(rng.choice(pools[type_]))
 
 
 def scalar(rng: Random, columns: Columns) -> Expr:

@@ -1,5 +1,6 @@
 """Random streams and tables: ties, gaps, NULLs, equal rows, disorder, late rows."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
@@ -27,6 +28,74 @@ def random_stream(rng: Random, name: str, domain: str) -> StreamSpec:
     order_by = None if domain == "latent" else "ts"
     rows = tuple(with_time(columns, row, t) for row, t in zip(values, times))
     return StreamSpec(name, columns, order_by, slack * unit, rows)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the streams and tables of a case have in common, so that they meet."""
+
+    domain: str
+    start: int
+    pools: dict[str, tuple]
+    nulls: float
+
+    @property
+    def unit(self) -> int:
+        return SECOND if self.domain == "timestamp" else 1
+
+
+def random_ground(rng: Random) -> Ground:
+    pools = {
+        "bigint": rng.choice(((1, 2), (0, 1, 2), (1, 2, 3), (-1, 0, 1, 2))),
+        "double": rng.choice(((0.5, 1.0, 2.0), (1.0, 2.0), (0.25, 1.0, -0.5), (0.1, 0.3, 1.0))),
+        "string": rng.choice((("a", "b"), ("a", "b", "ab"), WORDS)),
+        "timestamp": (START,),
+    }
+    pools["int"] = pools["bigint"]
+    domain = rng.choices(("integer", "timestamp"), (85, 15))[0]
+    return Ground(domain, rng.choice((0, 1, 1, 5, -3)), pools, rng.choice((0, 0.1, 0.15, 0.3)))
+
+
+def small_stream(rng: Random, name: str, ground: Ground, most: int) -> StreamSpec:
+    """A stream of few rows and few values."""
+    columns = [("a", rng.choice(("bigint", "bigint", "bigint", "int"))), ("b", "double")]
+    columns += [("c", "string")]
+    if rng.random() < 0.25:
+        del columns[rng.randrange(1, 3)]
+    time = "timestamp" if ground.domain == "timestamp" else "bigint"
+    columns.insert(rng.choice((0, len(columns))), ("ts", time))
+    count = rng.choice((most // 2, most, most, most, rng.randint(0, most)))
+    slack = rng.choice((0, 0, 0, 1, 2, 3))
+    times: list = small_times(rng, ground.start, count, slack)
+    if ground.domain == "timestamp":
+        times = [seconds_after(t, 0) for t in times]
+    rows = [with_time(tuple(columns), ground_row(rng, ground, columns), t) for t in times]
+    return StreamSpec(name, tuple(columns), "ts", slack * ground.unit, tuple(rows))
+
+
+def small_times(rng: Random, start: int, count: int, slack: int) -> list[int]:
+    """A walk with ties and small gaps; some rows come within the slack, few beyond it."""
+    now, late_share = start + rng.choice((0, 0, 1, 2)), rng.choice((0, 0, 0.1))
+    times = []
+    for _ in range(count):
+        now += rng.choice((0, 0, 1, 1, 1, 2, 3))
+        time = now - (rng.randint(0, slack) if rng.random() < 0.4 else 0)
+        times.append(now - slack - rng.randint(1, 3) if rng.random() < late_share else time)
+    return times
+
+
+def ground_row(rng: Random, ground: Ground, columns) -> Row:
+    return tuple(
+        None if rng.random() < ground.nulls else rng.choice(ground.pools[type_])
+        for _, type_ in columns
+    )
+
+
+def small_table(rng: Random, name: str, ground: Ground) -> TableSpec:
+    """A table of a few rows that never changes."""
+    columns = table_columns(rng, name)
+    count = rng.choice((0, 1, 2, 3, 4))
+    return TableSpec(name, columns, tuple(ground_row(rng, ground, columns) for _ in range(count)))
 
 
 def seconds_after(t: int, fraction: int) -> datetime:
@@ -94,10 +163,14 @@ def random_rows(rng: Random, columns: Columns, count: int) -> list[Row]:
     return rows
 
 
-def random_table(rng: Random, name: str) -> TableSpec:
-    """A table whose first column is made to be joined on; NULL and repeated keys occur."""
+def table_columns(rng: Random, name: str) -> Columns:
     key_type = rng.choice(("bigint", "bigint", "string"))
     suffix = name[-1]
     columns = ((f"k{suffix}", key_type), (f"v{suffix}", "double"), (f"w{suffix}", "string"))
-    columns = columns[: rng.choice((2, 3))]
+    return columns[: rng.choice((2, 3))]
+
+
+def random_table(rng: Random, name: str) -> TableSpec:
+    """A table whose first column is made to be joined on; NULL and repeated keys occur."""
+    columns = table_columns(rng, name)
     return TableSpec(name, columns, tuple(random_rows(rng, columns, rng.choice((0, 1, 3, 4, 6)))))

@@ -1,110 +1,224 @@
-"""What can be said of a spec without its rows: names, types, domains, defaults, keys."""
+"""Names and types: what can be said of the columns of a spec without its rows."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from .spec import (
     INTEGERS,
     Aggregate,
+    AnyQuery,
     Between,
     Bin,
     Case,
     Coalesce,
     Col,
     Columns,
+    Exists,
     Expr,
     Func,
     InList,
+    InQuery,
     IsNull,
+    Item,
     Like,
     Lit,
     Not,
+    Quantified,
     Query,
+    Scalar,
     Script,
+    SetOperation,
+    Source,
     SpecError,
+    parts_of,
 )
-
-Scope = dict[str, str]
 
 NUMERIC = (*INTEGERS, "double", "null")
 COUNTS = ("count", "count_distinct")
 DOUBLES = ("avg", "stddev", "variance", "median")
 
 
-def domain_of(script: Script) -> dict[str, str]:
-    """The time domain of every stream, derived stream and view."""
-    domain = {stream.name: stream.domain for stream in script.streams}
-    for derived in script.derived:
-        domain[derived.name] = domain[derived.query.stream]
-    return domain
+@dataclass
+class Catalog:
+    """The columns of everything that has a name; those of queries are remembered when known."""
+
+    script: Script
+    named: dict[str, Columns]
+    queries: dict[int, Columns] = field(default_factory=dict)
+    free: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
 
-def base_of(script: Script) -> dict[str, str]:
-    """The base stream that every stream, derived stream and view rests on."""
-    base = {stream.name: stream.name for stream in script.streams}
-    for derived in script.derived:
-        base[derived.name] = base[derived.query.stream]
-    return base
+@dataclass(frozen=True)
+class Scope:
+    """The types of the columns that expressions can name; a subquery sees those around it."""
+
+    names: dict[str, str]
+    catalog: Catalog | None = None
+    outer: Scope | None = None
+
+    def type(self, name: str) -> str:
+        if name in self.names:
+            return self.names[name]
+        if self.outer is None:
+            raise SpecError(f"column {name} does not exist, or does so twice")
+        return self.outer.type(name)
 
 
-def schemas_of(script: Script) -> dict[str, Columns]:
-    """The columns of everything that has a name, queries included; refuses a wrong spec."""
-    schemas = {relation.name: relation.columns for relation in (*script.streams, *script.tables)}
+def catalog_of(script: Script) -> Catalog:
+    """The columns of everything that has a name, queries included; refuses what is not there."""
+    catalog = Catalog(script, {r.name: r.columns for r in (*script.streams, *script.tables)})
     for name, query in script.named_queries():
-        for source in sources_of(query):
-            if source not in schemas:
-                raise SpecError(f"{source} does not exist")
-        schemas[name] = query_columns(query, schemas)
-    for derived in script.derived:
-        if derived.kind == "stream" and form_of(script, derived.query) != "stream":
-            raise SpecError(f"derived stream {derived.name} has no relation-to-stream operator")
-    for name, query in script.named_queries():
-        check_source(script, name, query)
-    return schemas
+        catalog.named[name] = query_columns(query, catalog)
+    return catalog
 
 
-def check_source(script: Script, name: str, query: Query) -> None:
-    """A tagged stream is not read, and a relation takes no window."""
-    view = view_of(script, query.stream)
-    if view and form_of(script, view) == "tagged":
-        raise SpecError(f"{name} reads a tagged stream")
-    if view and form_of(script, view) == "relation" and query.window:
-        raise SpecError(f"{name} has a window on a relation")
+def query_columns(query: AnyQuery, catalog: Catalog, outer: Scope | None = None) -> Columns:
+    """The names and types of a query's columns."""
+    if id(query) not in catalog.queries:
+        found = (
+            select_columns(query, catalog, outer)
+            if isinstance(query, Query)
+            else set_columns(query, catalog, outer)
+        )
+        names = [name for name, _ in found]
+        if any(order.name not in names for order in query.order_by):
+            raise SpecError("ORDER BY names a column that is not selected")
+        if bool(query.order_by) != (query.limit is not None):
+            raise SpecError("ORDER BY and LIMIT stand together")
+        catalog.queries[id(query)] = found
+    return catalog.queries[id(query)]
 
 
-def query_columns(query: Query, schemas: dict[str, Columns]) -> Columns:
-    """The names and types of the select list."""
-    scope = scope_of(query, schemas)
+def set_columns(query: SetOperation, catalog: Catalog, outer: Scope | None) -> Columns:
+    """The left's names, with types that hold both."""
+    left = query_columns(query.left, catalog, outer)
+    right = query_columns(query.right, catalog, outer)
+    if len(left) != len(right):
+        raise SpecError(f"{query.op} of {len(left)} and {len(right)} columns")
+    return tuple((name, common((a, b))) for (name, a), (_, b) in zip(left, right))
+
+
+def select_columns(query: Query, catalog: Catalog, outer: Scope | None) -> Columns:
+    scope = scope_of(query, catalog, outer)
     for condition in (*(j.condition for j in query.joins), query.where):
         if condition is not None:
             expect("boolean", type_of(condition, scope))
-    for name in query.window.partition_by if query.window else ():
-        type_of(Col(name), dict(schemas[query.stream]))
+    for source in query.sources:
+        columns = Scope(dict(source_columns(source, catalog)))
+        for name in source.window.partition_by if source.window else ():
+            columns.type(name)
     if query.is_grouped:
-        groups = {item.name: type_of(item.expression, scope) for item in query.group_by}
-        scope = groups | {a.name: aggregate_type(a, scope) for a in query.aggregates}
+        scope = group_scope(query, scope)
         if query.having is not None:
             expect("boolean", type_of(query.having, scope))
         if not query.select:
             raise SpecError("a grouped query has no *")
+    items = query.select or star_of(query, catalog)
     if query.select:
-        return tuple((item.name, type_of(item.expression, scope)) for item in query.select)
-    return sum((schemas[name] for name in sources_of(query)), ())
+        return named_apart([(i.name, type_of(i.expression, scope)) for i in items])
+    return named_apart([(i.name, scope.type(full_name(i.expression))) for i in items])
 
 
-def sources_of(query: Query) -> tuple[str, ...]:
-    return (query.stream, *(join.table for join in query.joins))
+def named_apart(columns: list[tuple[str, str]]) -> Columns:
+    """Names that differ: the second `a` is called `a_2`."""
+    taken: list[str] = []
+    for name, _ in columns:
+        new, number = name, 1
+        while new in taken:
+            number += 1
+            new = f"{name}_{number}"
+        taken.append(new)
+    return tuple(zip(taken, (type_ for _, type_ in columns)))
 
 
-def scope_of(query: Query, schemas: dict[str, Columns]) -> Scope:
-    """The types of the columns that expressions can name, bare (if unique) and qualified."""
-    scope: Scope = {}
+def star_of(query: Query, catalog: Catalog) -> tuple[Item, ...]:
+    """All columns of all sources; one of USING stands once, where it comes first."""
+    merged = merged_names(query)
+    items: list[Item] = []
+    for source in query.sources:
+        for name, _ in source_columns(source, catalog):
+            if name not in merged:
+                items.append(Item(Col(name, source.name), name))
+            elif not any(item.name == name for item in items):
+                items.append(Item(Col(name), name))
+    return tuple(items)
+
+
+def merged_names(query: Query) -> set[str]:
+    return {name for join in query.joins for name in join.using}
+
+
+def source_columns(source: Source, catalog: Catalog) -> Columns:
+    if not isinstance(source.of, str):
+        return query_columns(source.of, catalog)
+    if source.of not in catalog.named:
+        raise SpecError(f"{source.of} does not exist")
+    return catalog.named[source.of]
+
+
+def scope_of(query: Query, catalog: Catalog, outer: Scope | None = None) -> Scope:
+    """The columns of the sources, bare (if unique, or merged by USING) and qualified."""
+    names: dict[str, str] = {}
     seen: list[str] = []
-    for source in sources_of(query):
-        qualifier = query.alias if source == query.stream and query.alias else source
-        for name, type_ in schemas[source]:
-            seen.append(name)
-            scope |= {name: type_, f"{qualifier}.{name}": type_}
-    return {name: type_ for name, type_ in scope.items() if seen.count(name) < 2}
+    merged = merged_names(query)
+    if len({source.name for source in query.sources}) < len(query.sources):
+        raise SpecError("two sources have one name")
+    for source in query.sources:
+        columns = dict(source_columns(source, catalog))
+        for name, type_ in columns.items():
+            names |= {f"{source.name}.{name}": type_}
+            names[name] = common((names[name], type_)) if name in merged & set(names) else type_
+            seen += [] if name in merged else [name]
+    for join in query.joins:
+        if any(name not in dict(source_columns(join.entry, catalog)) for name in join.using):
+            raise SpecError("USING names a column that is not there")
+    kept = {name: type_ for name, type_ in names.items() if seen.count(name) < 2}
+    return Scope(kept, catalog, outer)
+
+
+def free_names(query: AnyQuery, catalog: Catalog) -> tuple[str, ...]:
+    """The names of columns that a subquery takes from the queries around it."""
+    if id(query) not in catalog.free:
+        inside = [s for part in parts_of(query) if isinstance(part, Query) for s in part.sources]
+        names = {name for source in inside for name, _ in source_columns(source, catalog)}
+        for part in parts_of(query):
+            if isinstance(part, Item | Aggregate):
+                names.add(part.name)
+        owners = {source.name for source in inside}
+        columns = [part for part in parts_of(query) if isinstance(part, Col)]
+        found = {
+            full_name(c)
+            for c in columns
+            if (c.qualifier not in owners if c.qualifier else c.name not in names)
+        }
+        catalog.free[id(query)] = tuple(sorted(found))
+    return catalog.free[id(query)]
+
+
+def group_scope(query: Query, scope: Scope) -> Scope:
+    """After grouping: the grouping items and aggregates; in subqueries also the columns."""
+    names = {item.name: type_of(item.expression, scope) for item in query.group_by}
+    names |= {a.name: aggregate_type(a, scope) for a in query.aggregates}
+    for item in query.group_by:
+        for full in full_names(query, item.expression, scope.catalog):
+            names.setdefault(full, names[item.name])
+    return Scope(names, scope.catalog, scope.outer)
+
+
+def full_names(query: Query, e: Expr, catalog: Catalog | None) -> list[str]:
+    """The qualified name of a column that is grouped by."""
+    if not isinstance(e, Col) or catalog is None:
+        return []
+    if e.qualifier:
+        return [full_name(e)]
+    owners = [s for s in query.sources if e.name in dict(source_columns(s, catalog))]
+    return [f"{owner.name}.{e.name}" for owner in owners]
+
+
+def full_name(column: Col) -> str:
+    return f"{column.qualifier}.{column.name}" if column.qualifier else column.name
 
 
 def aggregate_type(aggregate: Aggregate, scope: Scope) -> str:
@@ -114,6 +228,10 @@ def aggregate_type(aggregate: Aggregate, scope: Scope) -> str:
     if aggregate.function in DOUBLES or aggregate.function == "sum":
         expect_numeric(argument)
         return "bigint" if (aggregate.function, argument) == ("sum", "bigint") else "double"
+    if aggregate.function == "string_agg":
+        expect("string", argument)
+    if aggregate.function == "array_agg":
+        return f"array<{argument}>"
     return argument
 
 
@@ -124,11 +242,9 @@ def type_of(e: Expr, scope: Scope) -> str:
         return type_of(inner, scope)
 
     match e:
-        case Col(name, qualifier):
-            full = f"{qualifier}.{name}" if qualifier else name
-            if full not in scope:
-                raise SpecError(f"column {full} does not exist")
-            return "bigint" if scope[full] in INTEGERS else scope[full]
+        case Col():
+            found = scope.type(full_name(e))
+            return "bigint" if found in INTEGERS else found
         case Lit(value):
             return literal_type(value)
         case Bin("+" | "-" | "*" | "%", left, right):
@@ -166,7 +282,20 @@ def type_of(e: Expr, scope: Scope) -> str:
         case Func(_, operand):
             expect_numeric(of(operand))
             return of(operand)
+        case Exists(query, _):
+            query_columns(query, scope.catalog, scope)
+        case InQuery(operand, query, _) | Quantified(operand, _, _, query):
+            common((of(operand), single_type(query, scope)))
+        case Scalar(query):
+            return single_type(query, scope)
     return "boolean"
+
+
+def single_type(query: AnyQuery, scope: Scope) -> str:
+    columns = query_columns(query, scope.catalog, scope)
+    if len(columns) != 1:
+        raise SpecError("a subquery used as a value has one column")
+    return "bigint" if columns[0][1] in INTEGERS else columns[0][1]
 
 
 def literal_type(value: object) -> str:
@@ -176,7 +305,7 @@ def literal_type(value: object) -> str:
 
 def common(types: tuple[str, ...]) -> str:
     """The one type that all of them widen to."""
-    distinct = set(types) - {"null"}
+    distinct = {"bigint" if t in INTEGERS else t for t in types} - {"null"}
     if distinct == {"bigint", "double"}:
         return "double"
     if len(distinct) > 1:
@@ -194,70 +323,3 @@ def expect_numeric(*types: str) -> None:
     for type_ in types:
         if type_ not in NUMERIC:
             raise SpecError(f"{type_} where a number is needed")
-
-
-def view_of(script: Script, name: str) -> Query | None:
-    """The query behind the name of a derived stream or view; None for a base stream."""
-    return next((d.query for d in script.derived if d.name == name), None)
-
-
-def form_of(script: Script, query: Query) -> str:
-    """stream, tagged or relation, with the defaults of CQL 6.2."""
-    if query.output is None:
-        return "stream" if is_monotonic(script, query) else "relation"
-    return {"streamed": "tagged", "complete": "relation"}.get(query.output, "stream")
-
-
-def is_monotonic(script: Script, query: Query) -> bool:
-    """Selections, projections and joins with static tables, over what only grows."""
-    if query.is_grouped:
-        return False
-    view = view_of(script, query.stream)
-    if view and form_of(script, view) == "relation":
-        return is_monotonic(script, view)
-    match query.window:
-        case None:
-            return True
-        case window:
-            return window.kind == "unbounded" or (window.kind == "rows" and window.rows is None)
-
-
-def key_of(script: Script, query: Query) -> tuple[int, ...] | None:
-    """The positions of the key in the select list; () for a global aggregate, None for no key."""
-    if query.is_grouped:
-        return positions(query, tuple(item.name for item in query.group_by))
-    view = view_of(script, query.stream)
-    if query.joins or not view or form_of(script, view) != "relation":
-        return None
-    inner = key_of(script, view)
-    if inner is None or not query.select:
-        return inner
-    names = tuple(name for name, _ in schemas_of(script)[query.stream])
-    return positions(query, tuple(names[i] for i in inner))
-
-
-def may_drift(script: Script, query: Query) -> bool:
-    """Whether the rounding of a running sum could make equal rows look different.
-
-    Rstream does not compare rows, and so is not affected.
-    """
-    view = view_of(script, query.stream)
-    if view and form_of(script, view) == "relation" and may_drift(script, view):
-        return True
-    scope = scope_of(query, schemas_of(script))
-    return query.output != "rstream" and any(sums_doubles(a, scope) for a in query.aggregates)
-
-
-def sums_doubles(aggregate: Aggregate, scope: Scope) -> bool:
-    if aggregate.function in ("sum", "avg"):
-        return type_of(aggregate.argument, scope) == "double"
-    return aggregate.function in ("stddev", "variance")
-
-
-def positions(query: Query, key: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Where the select list holds each key column as it is; None when one is missing."""
-    held: dict[str, int] = {}
-    for i, item in enumerate(query.select):
-        if isinstance(item.expression, Col):
-            held.setdefault(item.expression.name, i)
-    return tuple(held[name] for name in key) if set(key) <= set(held) else None

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .relations import Fact, Timeline
+from .facts import Fact, Timeline, rank
 from .spec import Row
 from .windows import Element
 
@@ -36,16 +36,6 @@ def surplus(these: list[Fact], others: list[Fact]) -> list[Fact]:
             wanted[fact.row] -= 1
             kept.append(fact)
     return kept
-
-
-def rank(fact: Fact) -> tuple:
-    """Ties: by the arrival of the base row (a group has none: 0), then by the values."""
-    return (0 if fact.order is None else fact.order[0], values_rank(fact.row))
-
-
-def values_rank(row: Row) -> tuple:
-    """Column by column, NULL first."""
-    return tuple((value is not None, value) for value in row)
 
 
 def tagged_of(timeline: Timeline, key: tuple[int, ...] | None) -> tuple:

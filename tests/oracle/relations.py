@@ -1,168 +1,128 @@
-"""Relation to relation: join, select, group and project the facts of one instant."""
+"""Relation to relation: the queries of one instant, from FROM to LIMIT."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from __future__ import annotations
 
-from .infer import aggregate_type, scope_of, sources_of, type_of
-from .spec import Columns, Query, Row
+from collections import Counter
+
+from .facts import Fact, rank, values_rank
+from .infer import Catalog, full_names, star_of
+from .joins import Moment, Pair, joined
+from .spec import Aggregate, AnyQuery, Query, Row, SetOperation, subqueries_of
 from .values import Env, aggregate_value, value_of
 
-Tables = dict[str, tuple[Row, ...]]
-Schemas = dict[str, Columns]
+
+def facts_of(query: AnyQuery, moment: Moment, outer: Env | None = None) -> list[Fact]:
+    """The relation of a query at one instant."""
+    if isinstance(query, SetOperation):
+        facts = combined(query, moment, outer)
+    else:
+        facts = selected(query, moment, outer)
+        if query.distinct:
+            facts = [Fact(row, None, None, row) for row in dict.fromkeys(f.row for f in facts)]
+    return facts if query.limit is None else limited(query, facts, moment.catalog)
 
 
-class Fact(NamedTuple):
-    """A tuple of a relation.
-
-    `identity` says which one it is: the element's number, pairs of it with table rows, or the
-    group and its members. Two instants with the same identities saw nothing enter or leave.
-    `ts` and `order` are those of the stream row it comes from; None when it is a group's.
-    """
-
-    identity: object
-    ts: int | None
-    order: tuple[int, ...] | None
-    row: Row
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """A relation: its facts at consecutive instants; before the first it is empty."""
-
-    moments: tuple[tuple[int, list[Fact]], ...]
-
-    def pairs(self):
-        """(τ, R(τ−1), R(τ)) for every instant."""
-        before: list[Fact] = []
-        for at, now in self.moments:
-            yield at, before, now
-            before = now
-
-    def changes(self):
-        """(τ, R(τ)) for every active instant: some tuple entered or left."""
-        for at, before, now in self.pairs():
-            if {f.identity for f in before} != {f.identity for f in now}:
-                yield at, now
-
-    def last(self) -> tuple[Row, ...]:
-        """The bag at the last instant."""
-        return tuple(fact.row for fact in self.moments[-1][1]) if self.moments else ()
+def combined(query: SetOperation, moment: Moment, outer: Env | None) -> list[Fact]:
+    """UNION, INTERSECT and EXCEPT; those without ALL take every value once."""
+    types = [type_ for _, type_ in moment.catalog.queries[id(query)]]
+    sides = [
+        [f._replace(row=widened(f.row, types)) for f in facts_of(side, moment, outer)]
+        for side in (query.left, query.right)
+    ]
+    if query.op == "union":
+        if not query.all:
+            values = dict.fromkeys(f.row for side in sides for f in side)
+            return [Fact(row, None, None, row) for row in values]
+        return [
+            Fact((number, f.identity), None, None, f.row)
+            for number, side in enumerate(sides)
+            for f in side
+        ]
+    left, right = (Counter(f.row for f in side) for side in sides)
+    if not query.all:
+        left, right = Counter(set(left)), Counter(set(right))
+    counts = left & right if query.op == "intersect" else left - right
+    return [Fact((row, copy), None, None, row) for row, n in counts.items() for copy in range(n)]
 
 
-def answer(
-    query: Query, inputs: tuple[tuple[int, list[Fact]], ...], tables: Tables, schemas: Schemas
-) -> Timeline:
-    """The query at every instant of its input.
-
-    R(τ) follows from the input at τ alone, so what a single fact is joined to and whether it
-    is selected is worked out once per fact.
-    """
-    meets: dict[object, list[tuple[Fact, Env]]] = {}
-    moments = []
-    for at, facts in inputs:
-        selected: list[tuple[Fact, Env]] = []
-        for fact in facts:
-            if fact.identity not in meets:
-                meets[fact.identity] = joined(query, fact, tables, schemas)
-            selected += meets[fact.identity]
-        moments.append((at, projected(query, selected, schemas)))
-    return Timeline(tuple(moments))
+def limited(query: AnyQuery, facts: list[Fact], catalog: Catalog) -> list[Fact]:
+    """The first rows; ties by the values of the row, NULL first, then by arrival."""
+    names = [name for name, _ in catalog.queries[id(query)]]
+    facts = sorted(facts, key=lambda f: (values_rank(f.row), rank(f)))
+    for order in reversed(query.order_by):
+        place = names.index(order.name)
+        nulls_first = order.nulls == "first" or (order.nulls is None and not order.descending)
+        there = [f for f in facts if f.row[place] is not None]
+        there.sort(key=lambda f: f.row[place], reverse=order.descending)
+        nulls = [f for f in facts if f.row[place] is None]
+        facts = nulls + there if nulls_first else there + nulls
+    return facts[query.offset : query.offset + query.limit]
 
 
-def joined(query: Query, fact: Fact, tables: Tables, schemas: Schemas) -> list[tuple[Fact, Env]]:
-    """The fact with every combination of table rows that the conditions and WHERE accept."""
-    pairs = [(fact, environment(query, schemas, fact.row))]
-    for join in query.joins:
-        pairs = [met for f, _ in pairs for met in meetings(query, join, f, tables, schemas)]
-    where = query.where
-    return [(f, env) for f, env in pairs if where is None or value_of(where, env) is True]
+def widened(row: Row, types: list[str]) -> Row:
+    """Integers become doubles where the column's type is double."""
+    return tuple(
+        float(value) if type_ == "double" and isinstance(value, int) else value
+        for value, type_ in zip(row, types)
+    )
 
 
-def meetings(query: Query, join, fact: Fact, tables: Tables, schemas: Schemas):
-    """One fact with the rows of one table; a left join without a match gives NULLs."""
-    met = []
-    for index, row in enumerate(tables[join.table]):
-        both = extended(fact, index, row)
-        env = environment(query, schemas, both.row)
-        if join.condition is None or value_of(join.condition, env) is True:
-            met.append((both, env))
-    if not met and join.kind == "left":
-        both = extended(fact, -1, (None,) * len(schemas[join.table]))
-        met.append((both, environment(query, schemas, both.row)))
-    return met
-
-
-def extended(fact: Fact, index: int, row: Row) -> Fact:
-    return Fact((fact.identity, index), fact.ts, fact.order, fact.row + row)
-
-
-def environment(query: Query, schemas: Schemas, row: Row) -> Env:
-    """The columns so far, by bare and by qualified name."""
-    env: Env = {}
-    cells = iter(row)
-    for source in sources_of(query):
-        qualifier = query.alias if source == query.stream and query.alias else source
-        for (name, _), cell in zip(schemas[source], cells):
-            env[name] = env[f"{qualifier}.{name}"] = cell
-    return env
-
-
-def projected(query: Query, facts: list[tuple[Fact, Env]], schemas: Schemas) -> list[Fact]:
-    """Grouping, HAVING and the select list."""
-    if not query.is_grouped:
-        return [fact._replace(row=selected(query, fact, env, schemas)) for fact, env in facts]
-    return grouped(query, facts, schemas)
-
-
-def selected(query: Query, fact: Fact, env: Env, schemas: Schemas) -> Row:
-    if not query.select:
-        return fact.row
-    return select_row(query, env, scope_of(query, schemas))
-
-
-def grouped(query: Query, facts: list[tuple[Fact, Env]], schemas: Schemas) -> list[Fact]:
-    """One fact per group; without GROUP BY there is always one group."""
-    groups: dict[tuple, list[tuple[Fact, Env]]] = {} if query.group_by else {(): []}
-    for fact, env in facts:
-        key = tuple(value_of(item.expression, env) for item in query.group_by)
-        groups.setdefault(key, []).append((fact, env))
-    scope = scope_of(query, schemas)
-    types = {item.name: type_of(item.expression, scope) for item in query.group_by}
-    types |= {a.name: aggregate_type(a, scope) for a in query.aggregates}
+def selected(query: Query, moment: Moment, outer: Env | None) -> list[Fact]:
+    """FROM, WHERE, GROUP BY, HAVING and the select list."""
+    pairs = joined(query, moment, outer)
+    if query.where is not None:
+        pairs = [(f, env) for f, env in pairs if value_of(query.where, env) is True]
+    if query.is_grouped:
+        return grouped(query, pairs, moment, outer)
+    has_subquery = any(subqueries_of(query.select))
     made = []
-    for key, members in groups.items():
-        env = group_environment(query, key, members)
-        if query.having is None or value_of(query.having, env) is True:
-            identity = (key, frozenset(fact.identity for fact, _ in members))
-            made.append(Fact(identity, None, None, select_row(query, env, types)))
+    for fact, env in pairs:
+        row = select_row(query, env, moment.catalog)
+        identity = (fact.identity, row) if has_subquery else fact.identity
+        made.append(Fact(identity, fact.ts, fact.order, row))
     return made
 
 
-def group_environment(query: Query, key: tuple, members: list[tuple[Fact, Env]]) -> Env:
+def select_row(query: Query, env: Env, catalog: Catalog) -> Row:
+    items = query.select or star_of(query, catalog)
+    types = [type_ for _, type_ in catalog.queries[id(query)]]
+    return widened(tuple(value_of(item.expression, env) for item in items), types)
+
+
+def grouped(query: Query, pairs: list[Pair], moment: Moment, outer: Env | None) -> list[Fact]:
+    """One fact per group; without GROUP BY there is always one group."""
+    groups: dict[tuple, list[Pair]] = {} if query.group_by else {(): []}
+    for fact, env in pairs:
+        key = tuple(value_of(item.expression, env) for item in query.group_by)
+        groups.setdefault(key, []).append((fact, env))
+    has_subquery = any(subqueries_of(query.select))
+    made = []
+    for key, members in groups.items():
+        env = Env(group_names(query, key, members, moment.catalog), moment.rows, outer)
+        if query.having is None or value_of(query.having, env) is True:
+            row = select_row(query, env, moment.catalog)
+            identity: tuple = (key, frozenset(fact.identity for fact, _ in members))
+            made.append(Fact((identity, row) if has_subquery else identity, None, None, row))
+    return made
+
+
+def group_names(query: Query, key: tuple, members: list[Pair], catalog: Catalog) -> dict:
     """The grouping values and the aggregates by name; members in the order of time."""
-    env: Env = dict(zip((item.name for item in query.group_by), key))
-    return env | {a.name: aggregate_value(a, by_time(a, members)) for a in query.aggregates}
+    names: dict[str, object] = {}
+    for item, value in zip(query.group_by, key):
+        names |= {full: value for full in full_names(query, item.expression, catalog)}
+    names |= dict(zip((item.name for item in query.group_by), key))
+    return names | {a.name: aggregate_value(a, by_time(a, members)) for a in query.aggregates}
 
 
-def by_time(aggregate, members: list[tuple[Fact, Env]]) -> list[Env]:
+def by_time(aggregate: Aggregate, members: list[Pair]) -> list[Env]:
     """The members in the order of time, then of arrival, then of the aggregated value."""
-    if aggregate.function in ("first", "last"):
+    if aggregate.function in ("first", "last", "string_agg", "array_agg"):
 
-        def moment(member: tuple[Fact, Env]) -> tuple:
+        def moment(member: Pair) -> tuple:
             fact, env = member
             value = value_of(aggregate.argument, env)
             return fact.ts, fact.order[0], (value is not None, value)
 
         members = sorted(members, key=moment)
     return [env for _, env in members]
-
-
-def select_row(query: Query, env: Env, types: dict[str, str]) -> Row:
-    """The select list of one row; integers become doubles where the column's type is double."""
-    return tuple(
-        float(value)
-        if isinstance(value, int) and type_of(item.expression, types) == "double"
-        else value
-        for item in query.select
-        for value in (value_of(item.expression, env),)
-    )

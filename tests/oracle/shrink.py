@@ -3,10 +3,21 @@
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 
-from .infer import schemas_of
-from .spec import Expr, Query, Script, SpecError, Window
+from .check import check
+from .spec import (
+    AnyQuery,
+    Expr,
+    Join,
+    Query,
+    Script,
+    SetOperation,
+    SpecError,
+    StreamSpec,
+    TableSpec,
+    Window,
+)
 
-EXPRESSION_FIELDS = ("where", "having")
+ROWS = ("rows", "changes", "statements")
 
 
 def shrink(case: Script, fails: Callable[[Script], bool]) -> Script:
@@ -26,7 +37,7 @@ def shrink(case: Script, fails: Callable[[Script], bool]) -> Script:
 
 def is_well_formed(script: Script) -> bool:
     try:
-        schemas_of(script)
+        check(script)
     except SpecError:
         return False
     return True
@@ -34,42 +45,111 @@ def is_well_formed(script: Script) -> bool:
 
 def smaller_cases(case: Script) -> Iterator[Script]:
     """Neighbours with less in them, those with much less first."""
-    for part in ("queries", "derived", "tables", "streams"):
+    for part in ("queries", "derived", "tables", "streams", "last"):
         for items in without_pieces(getattr(case, part)):
             yield replace(case, **{part: items})
     for part in ("streams", "tables"):
         relations = getattr(case, part)
         for i, relation in enumerate(relations):
-            for rows in without_pieces(relation.rows):
-                yield replace(case, **{part: put(relations, i, replace(relation, rows=rows))})
+            for smaller in smaller_relations(relation):
+                yield replace(case, **{part: put(relations, i, smaller)})
     for i, derived in enumerate(case.derived):
         for query in smaller_queries(derived.query):
             yield replace(case, derived=put(case.derived, i, replace(derived, query=query)))
     for i, query in enumerate(case.queries):
         for smaller in smaller_queries(query):
             yield replace(case, queries=put(case.queries, i, smaller))
-    for i, stream in enumerate(case.streams):
-        if stream.slack:
-            yield replace(case, streams=put(case.streams, i, replace(stream, slack=0)))
 
 
-def smaller_queries(query: Query) -> Iterator[Query]:
-    for part in ("joins", "group_by", "aggregates", "select"):
+def smaller_relations(relation: StreamSpec | TableSpec) -> Iterator[StreamSpec | TableSpec]:
+    """With fewer rows, or in less disorder."""
+    for part in ROWS:
+        for items in without_pieces(getattr(relation, part, ())):
+            yield replace(relation, **{part: items})
+    if isinstance(relation, StreamSpec) and relation.slack:
+        yield replace(relation, slack=0)
+
+
+def smaller_queries(query: AnyQuery) -> Iterator[AnyQuery]:
+    """A query with less in it; not one with nothing in it."""
+    if query.limit is not None:
+        yield replace(query, order_by=(), limit=None, offset=0)
+        for order in without_pieces(query.order_by):
+            yield replace(query, order_by=order)
+        if query.offset:
+            yield replace(query, offset=0)
+    if isinstance(query, SetOperation):
+        yield from smaller_sets(query)
+    else:
+        yield from smaller_selects(query)
+
+
+def smaller_sets(query: SetOperation) -> Iterator[AnyQuery]:
+    for part in ("left", "right"):
+        side = getattr(query, part)
+        yield replace(side, output=query.output)
+        for smaller in smaller_queries(side):
+            yield replace(query, **{part: smaller})
+
+
+def smaller_selects(query: Query) -> Iterator[Query]:
+    yield from fewer_sources(query)
+    for part in ("group_by", "aggregates", "select"):
         for items in without_pieces(getattr(query, part)):
             if part != "select" or items:
                 yield replace(query, **{part: items})
-    for part in EXPRESSION_FIELDS:
+    if query.distinct:
+        yield replace(query, distinct=False)
+    for part in ("where", "having"):
         if getattr(query, part) is not None:
             yield replace(query, **{part: None})
             for smaller in smaller_expressions(getattr(query, part)):
                 yield replace(query, **{part: smaller})
-    for i, item in enumerate(query.select):
-        for smaller in smaller_expressions(item.expression):
-            yield replace(query, select=put(query.select, i, replace(item, expression=smaller)))
-    for window in smaller_windows(query.window):
-        yield replace(query, window=window)
+    for part in ("select", "group_by", "aggregates"):
+        items = getattr(query, part)
+        for i, item in enumerate(items):
+            for smaller in smaller_expressions(item):
+                yield replace(query, **{part: put(items, i, smaller)})
     if query.style:
         yield replace(query, style=())
+
+
+def fewer_sources(query: Query) -> Iterator[Query]:
+    """FROM with less in it: fewer joins, plainer ones, smaller windows and queries."""
+    for joins in without_pieces(query.joins):
+        yield replace(query, joins=joins)
+    if query.joins:
+        first, *others = query.joins
+        entry = {"source": first.source, "window": first.window, "alias": first.alias}
+        yield replace(query, **entry, joins=tuple(others))
+    for smaller in smaller_sources(query):
+        yield smaller
+    for i, join in enumerate(query.joins):
+        for smaller in (*smaller_joins(join), *smaller_sources(join)):
+            yield replace(query, joins=put(query.joins, i, smaller))
+
+
+def smaller_joins(join: Join) -> Iterator[Join]:
+    if join.kind in ("left", "right", "full"):
+        yield replace(join, kind="inner")
+    if join.condition is not None:
+        if join.kind == "inner":
+            yield replace(join, kind="cross", condition=None)
+        for smaller in smaller_expressions(join.condition):
+            yield replace(join, condition=smaller)
+
+
+def smaller_sources(entry: Query | Join) -> Iterator:
+    """The source of a query or join: what is in it instead of a query, a smaller window."""
+    if not isinstance(entry.source, str):
+        for part in (entry.source, *getattr(entry.source, "joins", ())):
+            if isinstance(part, Query | Join):
+                yield replace(entry, source=part.source, window=part.window)
+                yield replace(entry, source=part.source)
+        for smaller in smaller_queries(entry.source):
+            yield replace(entry, source=smaller)
+    for window in smaller_windows(entry.window):
+        yield replace(entry, window=window)
 
 
 def smaller_windows(window: Window | None) -> Iterator[Window | None]:
@@ -98,12 +178,24 @@ def smaller_expressions(e: Expr) -> Iterator[Expr]:
     """The parts of an expression in its place; typing refuses those that do not fit."""
     for field in fields(e):
         part = getattr(e, field.name)
-        if is_dataclass(part):
-            yield part
+        if isinstance(part, Query | SetOperation):
+            for smaller in smaller_queries(part):
+                yield replace(e, **{field.name: smaller})
+        elif is_dataclass(part):
+            if isinstance(e, Expr):
+                yield part
             for smaller in smaller_expressions(part):
                 yield replace(e, **{field.name: smaller})
         elif isinstance(part, tuple):
-            yield from (inner for inner in part if is_dataclass(inner))
+            yield from inner_expressions(part)
+
+
+def inner_expressions(parts: tuple) -> Iterator[Expr]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from inner_expressions(part)
+        elif isinstance(part, Expr):
+            yield part
 
 
 def without_pieces(items: tuple) -> Iterator[tuple]:

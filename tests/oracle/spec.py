@@ -1,6 +1,7 @@
 """What a case is: streams with their rows, tables, derived streams and queries, as plain data."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime, timedelta
 
 Columns = tuple[tuple[str, str], ...]
@@ -33,12 +34,59 @@ class StreamSpec:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A line of a table's changes file; `op` is as it is written: insert or +, update or u, …"""
+
+    op: str
+    ts: int | datetime
+    row: Row
+
+
+@dataclass(frozen=True)
+class Insert:
+    """`INSERT INTO … VALUES … AT at`."""
+
+    at: int | datetime
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Update:
+    """`UPDATE … SET column = expression, … [WHERE condition] AT at`."""
+
+    at: int | datetime
+    assignments: tuple[tuple[str, "Expr"], ...]
+    where: "Expr | None" = None
+
+
+@dataclass(frozen=True)
+class Delete:
+    """`DELETE FROM … [WHERE condition] AT at`."""
+
+    at: int | datetime
+    where: "Expr | None" = None
+
+
+@dataclass(frozen=True)
 class TableSpec:
-    """A table whose content never changes during the run."""
+    """A table: its rows if it never changes, else the changes of its file or its statements.
+
+    `feed` is rows, changes or statements; `domain` that of the timestamps of its changes.
+    """
 
     name: str
     columns: Columns
     rows: tuple[Row, ...] = ()
+    feed: str = "rows"
+    key: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    statements: tuple[Insert | Update | Delete, ...] = ()
+    retroactive: bool = True
+    domain: str = "integer"
+
+    @property
+    def is_static(self) -> bool:
+        return self.feed == "rows"
 
 
 @dataclass(frozen=True)
@@ -112,7 +160,38 @@ class Func:
     operand: "Expr"
 
 
-Expr = Col | Lit | Bin | Not | IsNull | Between | InList | Like | Case | Coalesce | Func
+@dataclass(frozen=True)
+class Exists:
+    query: "AnyQuery"
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class InQuery:
+    operand: "Expr"
+    query: "AnyQuery"
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """`operand op ALL (query)` or `operand op ANY (query)`."""
+
+    operand: "Expr"
+    op: str
+    quantifier: str  # ALL, ANY
+    query: "AnyQuery"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A query of at most one row and one column as a value."""
+
+    query: "AnyQuery"
+
+
+Subquery = Exists | InQuery | Quantified | Scalar
+Expr = Col | Lit | Bin | Not | IsNull | Between | InList | Like | Case | Coalesce | Func | Subquery
 
 
 @dataclass(frozen=True)
@@ -127,12 +206,36 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Join:
-    """A static table joined on the right: inner, left, or cross (no condition)."""
+class Source:
+    """An entry of FROM: a stream, view or table by its name, or a query; a query has an alias."""
 
-    table: str
+    of: "str | AnyQuery"
+    window: Window | None = None
+    alias: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What qualifies its columns."""
+        return self.alias or str(self.of)
+
+
+@dataclass(frozen=True)
+class Join:
+    """A source joined to those before it: inner, left, right, full, cross, comma.
+
+    The last two have no condition. `using` stands for equal columns on both sides.
+    """
+
+    source: "str | AnyQuery"
     kind: str
     condition: Expr | None = None
+    window: Window | None = None
+    alias: str | None = None
+    using: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> Source:
+        return Source(self.source, self.window, self.alias)
 
 
 @dataclass(frozen=True)
@@ -147,7 +250,8 @@ class Item:
 class Aggregate:
     """A named aggregate; `argument` is None for count(*).
 
-    Functions: count, count_distinct, sum, avg, min, max, stddev, variance, first, last, median.
+    Functions: count, count_distinct, sum, avg, min, max, stddev, variance, first, last, median,
+    string_agg (with a comma between), array_agg.
     """
 
     name: str
@@ -156,15 +260,24 @@ class Aggregate:
 
 
 @dataclass(frozen=True)
+class Order:
+    """A column of the select list to order by; `nulls` is first, last, or None for the default."""
+
+    name: str
+    descending: bool = False
+    nulls: str | None = None
+
+
+@dataclass(frozen=True)
 class Query:
-    """One SELECT over one stream (or relation view) and static tables.
+    """One SELECT over a source and those joined to it; without FROM when the source is "".
 
     An empty select list is `*`. `output` is None for the default, or istream, dstream, rstream,
     streamed, complete. `style` chooses among spellings of the same: `around` writes
     Istream(SELECT …), `alias_first` writes the window after the alias.
     """
 
-    stream: str
+    source: "str | AnyQuery"
     select: tuple[Item, ...] = ()
     window: Window | None = None
     alias: str | None = None
@@ -175,10 +288,38 @@ class Query:
     having: Expr | None = None
     output: str | None = None
     style: tuple[str, ...] = ()
+    distinct: bool = False
+    order_by: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
 
     @property
     def is_grouped(self) -> bool:
         return bool(self.group_by or self.aggregates or self.having)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        if self.source == "":
+            return ()
+        first = Source(self.source, self.window, self.alias)
+        return (first, *(join.entry for join in self.joins))
+
+
+@dataclass(frozen=True)
+class SetOperation:
+    """`left UNION | INTERSECT | EXCEPT [ALL] right`; `output` is None or a stream operator."""
+
+    op: str  # union, intersect, except
+    left: "AnyQuery"
+    right: "AnyQuery"
+    all: bool = False
+    output: str | None = None
+    order_by: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+AnyQuery = Query | SetOperation
 
 
 @dataclass(frozen=True)
@@ -187,19 +328,24 @@ class Derived:
 
     name: str
     kind: str  # stream, view
-    query: Query
+    query: AnyQuery
 
 
 @dataclass(frozen=True)
 class Script:
-    """Streams, tables, derived streams and views, then bare queries named q1, q2, …"""
+    """Streams, tables, derived streams and views, then bare queries named q1, q2, …
+
+    Derived ones stand after those they use. Those named in `last` are written at the end of the
+    text, behind the queries that use them; so are the statements of a table in `last`.
+    """
 
     streams: tuple[StreamSpec, ...]
     tables: tuple[TableSpec, ...] = ()
     derived: tuple[Derived, ...] = ()
-    queries: tuple[Query, ...] = ()
+    queries: tuple[AnyQuery, ...] = ()
+    last: tuple[str, ...] = ()
 
-    def named_queries(self) -> tuple[tuple[str, Query], ...]:
+    def named_queries(self) -> tuple[tuple[str, AnyQuery], ...]:
         """All queries with their names, in the order of the script."""
         bare = ((f"q{i}", query) for i, query in enumerate(self.queries, 1))
         return (*((d.name, d.query) for d in self.derived), *bare)
@@ -216,3 +362,28 @@ def instant_of(value: int | datetime) -> int:
     if isinstance(value, datetime):
         return (value - EPOCH) // timedelta(microseconds=1)
     return value
+
+
+def parts_of(value: object) -> Iterator[object]:
+    """Everything inside a piece of a spec, itself included, from the outside in."""
+    if isinstance(value, tuple):
+        for inner in value:
+            yield from parts_of(inner)
+    elif is_dataclass(value):
+        yield value
+        for field in fields(value):
+            yield from parts_of(getattr(value, field.name))
+
+
+def subqueries_of(e: object) -> Iterator[Subquery]:
+    """The subqueries of an expression, or of several; not those inside them."""
+    if isinstance(e, Subquery):
+        yield e
+        if not isinstance(e, Exists | Scalar):
+            yield from subqueries_of(e.operand)
+    elif isinstance(e, tuple):
+        for inner in e:
+            yield from subqueries_of(inner)
+    elif is_dataclass(e):
+        for field in fields(e):
+            yield from subqueries_of(getattr(e, field.name))

@@ -2,41 +2,69 @@
 
 from datetime import datetime
 
-from .infer import domain_of
+from .forms import domain_of
 from .spec import (
     Aggregate,
+    AnyQuery,
     Between,
     Bin,
     Case,
     Coalesce,
     Col,
+    Delete,
+    Derived,
+    Exists,
     Expr,
     Func,
     InList,
+    InQuery,
+    Insert,
     IsNull,
     Item,
+    Join,
     Like,
     Lit,
     Not,
+    Order,
+    Quantified,
     Query,
+    Scalar,
     Script,
+    SetOperation,
+    Source,
     StreamSpec,
     TableSpec,
+    Update,
     Window,
 )
 
 UNITS = ((3_600_000_000, "Hour"), (60_000_000, "Minute"), (1_000_000, "Second"))
+JOINS = {
+    "inner": " JOIN",
+    "left": " LEFT JOIN",
+    "right": " RIGHT JOIN",
+    "full": " FULL JOIN",
+    "cross": " CROSS JOIN",
+    "comma": ",",
+}
+Meaning = dict[str, str]
 
 
 def script_sql(script: Script) -> str:
     """All statements, one per line; the sources are files beside the script."""
-    domain = domain_of(script)
     statements = [stream_sql(stream) for stream in script.streams]
     statements += [table_sql(table) for table in script.tables]
-    for d in script.derived:
-        text = query_sql(d.query, domain[d.query.stream])
-        statements.append(f"CREATE {d.kind.upper()} {d.name} AS {text}")
-    statements += [query_sql(query, domain[query.stream]) for query in script.queries]
+    tables = sorted(script.tables, key=lambda table: table.name in script.last)
+    derived = sorted(script.derived, key=lambda d: d.name in script.last)
+    queries = [query_sql(query, domain_of(script, query)) for query in script.queries]
+    for is_last in (False, True):
+        for table in tables:
+            if (table.name in script.last) == is_last:
+                statements += [statement_sql(table, step) for step in table.statements]
+        statements += [
+            derived_sql(script, d) for d in derived if (d.name in script.last) == is_last
+        ]
+        statements += queries if not is_last else []
     return "".join(f"{statement};\n" for statement in statements)
 
 
@@ -48,45 +76,106 @@ def stream_sql(stream: StreamSpec) -> str:
 
 
 def table_sql(table: TableSpec) -> str:
-    return f"CREATE TABLE {table.name} ({columns_sql(table)}) SOURCE '{table.name}.csv'"
+    key = f" KEY ({', '.join(table.key)})" if table.key else ""
+    reach = "" if table.retroactive else " NON RETROACTIVE"
+    source = "" if table.feed == "statements" else f" SOURCE '{table.name}.csv'"
+    return f"CREATE TABLE {table.name} ({columns_sql(table)}){key}{reach}{source}"
 
 
 def columns_sql(relation: StreamSpec | TableSpec) -> str:
     return ", ".join(f"{name} {type_}" for name, type_ in relation.columns)
 
 
-def query_sql(query: Query, domain: str) -> str:
-    """One query; over groups, the names of expressions and aggregates become their text."""
-    meaning = {item.name: expression_sql(item.expression, {}) for item in query.group_by}
+def statement_sql(table: TableSpec, step: Insert | Update | Delete) -> str:
+    at = f" AT {literal_sql(step.at)}"
+    if isinstance(step, Insert):
+        rows = ", ".join(f"({', '.join(map(literal_sql, row))})" for row in step.rows)
+        return f"INSERT INTO {table.name} VALUES {rows}{at}"
+    where = "" if step.where is None else f" WHERE {expression_sql(step.where, {}, '')}"
+    if isinstance(step, Delete):
+        return f"DELETE FROM {table.name}{where}{at}"
+    changes = [f"{name} = {expression_sql(e, {}, '')}" for name, e in step.assignments]
+    return f"UPDATE {table.name} SET {', '.join(changes)}{where}{at}"
+
+
+def derived_sql(script: Script, d: Derived) -> str:
+    text = query_sql(d.query, domain_of(script, d.query))
+    return f"CREATE {d.kind.upper()} {d.name} AS {text}"
+
+
+def query_sql(query: AnyQuery, domain: str) -> str:
+    """One query, with its operator."""
+    if isinstance(query, SetOperation):
+        text = set_sql(query, domain)
+        return text if query.output is None else f"{query.output.capitalize()}({text})"
+    return select_sql(query, domain)
+
+
+def set_sql(query: SetOperation, domain: str) -> str:
+    """Both sides with the operation between; a side that is not a plain SELECT in parentheses."""
+    sides = []
+    for side in (query.left, query.right):
+        text = query_sql(side, domain)
+        plain = isinstance(side, Query) and side.limit is None
+        sides.append(text if plain else f"({text})")
+    word = query.op.upper() + (" ALL" if query.all else "")
+    return f"{sides[0]} {word} {sides[1]}{limit_sql(query)}"
+
+
+def limit_sql(query: AnyQuery) -> str:
+    if query.limit is None:
+        return ""
+    order = ", ".join(map(order_sql, query.order_by))
+    offset = f" OFFSET {query.offset}" if query.offset else ""
+    return f" ORDER BY {order} LIMIT {query.limit}{offset}"
+
+
+def order_sql(order: Order) -> str:
+    nulls = f" NULLS {order.nulls.upper()}" if order.nulls else ""
+    return f"{order.name}{' DESC' if order.descending else ''}{nulls}"
+
+
+def select_sql(query: Query, domain: str) -> str:
+    """One SELECT; over groups, the names of expressions and aggregates become their text."""
+    meaning = {item.name: expression_sql(item.expression, {}, domain) for item in query.group_by}
     meaning |= {aggregate.name: aggregate_sql(aggregate) for aggregate in query.aggregates}
-    items = ", ".join(item_sql(item, meaning) for item in query.select) or "*"
-    body = f" FROM {source_sql(query, domain)}"
-    for join in query.joins:
-        kind = {"inner": "JOIN", "left": "LEFT JOIN", "cross": "CROSS JOIN"}[join.kind]
-        on = f" ON {expression_sql(join.condition, {})}" if join.condition is not None else ""
-        body += f" {kind} {join.table}{on}"
+    items = ", ".join(item_sql(item, meaning, domain) for item in query.select) or "*"
+    body = f" FROM {source_sql(query.sources[0], query, domain)}" if query.sources else ""
+    body += "".join(join_sql(join, query, domain) for join in query.joins)
     if query.where is not None:
-        body += f" WHERE {expression_sql(query.where, {})}"
+        body += f" WHERE {expression_sql(query.where, {}, domain)}"
     if query.group_by:
         body += " GROUP BY " + ", ".join(meaning[item.name] for item in query.group_by)
     if query.having is not None:
-        body += f" HAVING {expression_sql(query.having, meaning)}"
+        body += f" HAVING {expression_sql(query.having, meaning, domain)}"
+    body += limit_sql(query)
+    distinct = "DISTINCT " if query.distinct else ""
     match query.output:
         case "streamed" | "complete":
-            return f"SELECT {query.output.upper()} {items}{body}"
-        case "istream" | "dstream" | "rstream" if "around" in query.style:
-            return f"{query.output.capitalize()}(SELECT {items}{body})"
+            return f"SELECT {query.output.upper()} {distinct}{items}{body}"
+        case "istream" | "dstream" | "rstream" if "around" in query.style or query.limit:
+            return f"{query.output.capitalize()}(SELECT {distinct}{items}{body})"
         case "istream" | "dstream" | "rstream":
-            return f"SELECT {query.output.capitalize()}({items}){body}"
+            return f"SELECT {query.output.capitalize()}({distinct}{items}){body}"
         case _:
-            return f"SELECT {items}{body}"
+            return f"SELECT {distinct}{items}{body}"
 
 
-def source_sql(query: Query, domain: str) -> str:
-    window = f" {window_sql(query.window, domain)}" if query.window else ""
-    alias = f" AS {query.alias}" if query.alias else ""
+def join_sql(join: Join, query: Query, domain: str) -> str:
+    text = f"{JOINS[join.kind]} {source_sql(join.entry, query, domain)}"
+    if join.using:
+        return f"{text} USING ({', '.join(join.using)})"
+    if join.condition is None:
+        return text
+    return f"{text} ON {expression_sql(join.condition, {}, domain)}"
+
+
+def source_sql(source: Source, query: Query, domain: str) -> str:
+    text = source.of if isinstance(source.of, str) else f"({query_sql(source.of, domain)})"
+    window = f" {window_sql(source.window, domain)}" if source.window else ""
+    alias = f" AS {source.alias}" if source.alias else ""
     tail = f"{alias}{window}" if "alias_first" in query.style else f"{window}{alias}"
-    return f"{query.stream}{tail}"
+    return f"{text}{tail}"
 
 
 def window_sql(window: Window, domain: str) -> str:
@@ -114,25 +203,27 @@ def duration_sql(length: int, domain: str) -> str:
     return f"{length // 1000} Milliseconds"
 
 
-def item_sql(item: Item, meaning: dict[str, str]) -> str:
-    text = expression_sql(item.expression, meaning)
+def item_sql(item: Item, meaning: Meaning, domain: str) -> str:
+    text = expression_sql(item.expression, meaning, domain)
     return text if text == item.name else f"{text} AS {item.name}"
 
 
 def aggregate_sql(aggregate: Aggregate) -> str:
     if aggregate.argument is None:
         return "count(*)"
-    argument = expression_sql(aggregate.argument, {})
+    argument = expression_sql(aggregate.argument, {}, "")
     if aggregate.function == "count_distinct":
         return f"count(DISTINCT {argument})"
+    if aggregate.function == "string_agg":
+        return f"string_agg({argument}, ',')"
     return f"{aggregate.function}({argument})"
 
 
-def expression_sql(e: Expr, meaning: dict[str, str]) -> str:
+def expression_sql(e: Expr, meaning: Meaning, domain: str) -> str:
     """An expression with every operation in parentheses; `meaning` replaces names."""
 
     def text(inner: Expr) -> str:
-        return expression_sql(inner, meaning)
+        return expression_sql(inner, meaning, domain)
 
     match e:
         case Col(name, None):
@@ -161,6 +252,15 @@ def expression_sql(e: Expr, meaning: dict[str, str]) -> str:
             return f"coalesce({', '.join(map(text, operands))})"
         case Func(name, operand):
             return f"{name}({text(operand)})"
+        case Exists(query, negated):
+            return f"({'NOT ' if negated else ''}EXISTS ({query_sql(query, domain)}))"
+        case InQuery(operand, query, negated):
+            word = "NOT IN" if negated else "IN"
+            return f"({text(operand)} {word} ({query_sql(query, domain)}))"
+        case Quantified(operand, op, quantifier, query):
+            return f"({text(operand)} {op} {quantifier} ({query_sql(query, domain)}))"
+        case Scalar(query):
+            return f"({query_sql(query, domain)})"
     raise TypeError(e)
 
 

@@ -1,26 +1,53 @@
 """Scalar expressions and aggregates on plain values, with SQL's NULL rules."""
 
+from __future__ import annotations
+
 import math
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from .spec import (
     Aggregate,
+    AnyQuery,
     Between,
     Bin,
     Case,
     Coalesce,
     Col,
+    Exists,
     Expr,
     Func,
     InList,
+    InQuery,
     IsNull,
     Like,
     Lit,
     Not,
+    Quantified,
+    Row,
+    Scalar,
 )
 
-Env = dict[str, object]
+
+@dataclass(frozen=True)
+class Env:
+    """The values of names for one row, and how the rows of a subquery are found from there."""
+
+    names: dict[str, object]
+    rows_of: Callable[[AnyQuery, Env], list[Row]] | None = None
+    outer: Env | None = None
+
+    def value(self, name: str) -> object:
+        if name in self.names or self.outer is None:
+            return self.names[name]
+        return self.outer.value(name)
+
+    def column_of(self, query: AnyQuery) -> list:
+        """The values of a subquery of one column."""
+        return [row[0] for row in self.rows_of(query, self)]
+
 
 COMPARE = {
     "=": lambda x, y: x == y,
@@ -40,7 +67,7 @@ def value_of(e: Expr, env: Env) -> object:
 
     match e:
         case Col(name, qualifier):
-            return env[f"{qualifier}.{name}" if qualifier else name]
+            return env.value(f"{qualifier}.{name}" if qualifier else name)
         case Lit(value):
             return value
         case Bin("AND", left, right):
@@ -74,6 +101,18 @@ def value_of(e: Expr, env: Env) -> object:
         case Func(name, operand):
             x = of(operand)
             return None if x is None else FUNCTIONS[name](x)
+        case Exists(query, negated):
+            return bool(env.rows_of(query, env)) != negated
+        case InQuery(operand, query, negated):
+            found = quantified("=", of(operand), "ANY", env.column_of(query))
+            return negation(found) if negated else found
+        case Quantified(operand, op, quantifier, query):
+            return quantified(op, of(operand), quantifier, env.column_of(query))
+        case Scalar(query):
+            found = env.column_of(query)
+            if len(found) > 1:
+                raise ValueError("a scalar subquery has several rows")
+            return found[0] if found else None
     raise TypeError(e)
 
 
@@ -92,6 +131,15 @@ def either(x: object, y: object) -> object:
     if x is True or y is True:
         return True
     return None if x is None or y is None else False
+
+
+def quantified(op: str, x: object, quantifier: str, values: list) -> object:
+    """The comparison with all of the values, or with any: true, or false, of none."""
+    result: object = quantifier == "ALL"
+    for value in values:
+        test = binary(op, x, value)
+        result = both(result, test) if quantifier == "ALL" else either(result, test)
+    return result
 
 
 def negation(x: object) -> object:
@@ -146,6 +194,8 @@ def aggregate_value(aggregate: Aggregate, envs: list[Env]) -> object:
             return everything[0] if everything else None
         case "last":
             return everything[-1] if everything else None
+        case "array_agg":
+            return tuple(everything) if everything else None
         case "stddev" | "variance" if len(values) < 2:
             return None
     if not values:
@@ -165,6 +215,8 @@ def aggregate_value(aggregate: Aggregate, envs: list[Env]) -> object:
             return math.sqrt(variance(values))
         case "median":
             return median(sorted(values))
+        case "string_agg":
+            return ",".join(values)
     raise TypeError(aggregate)
 
 

@@ -6,20 +6,26 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from millstream.algebra.expressions import name_text
+from millstream.algebra.expressions import Literal, name_text
+from millstream.algebra.types import STRING
 
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """`name` = function(arguments) in every group; `parameter` is a constant such as a fraction."""
+    """`name` = function(arguments) in every group.
+
+    `parameter` is a constant: the fraction of a quantile, or what stands between texts.
+    """
 
     name: str
     function: str
     arguments: tuple[str, ...]
     type: pa.DataType
-    parameter: float | None = None
+    parameter: float | str | None = None
 
     def __str__(self) -> str:
         inside = ", ".join(name_text(a) for a in self.arguments) or "*"
-        extra = "" if self.parameter is None else f", {self.parameter!r}"
+        constant = self.parameter
+        shown = Literal(constant, STRING) if isinstance(constant, str) else repr(constant)
+        extra = "" if constant is None else f", {shown}"
         return f"{self.function}({inside}{extra}) as {name_text(self.name)}"

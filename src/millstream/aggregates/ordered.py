@@ -1,4 +1,4 @@
-"""Aggregates that need a group's values in order: extremes, quantiles, distinct, first, last."""
+"""Aggregates that need a group's values: extremes, quantiles, distinct, first, last, all."""
 
 from __future__ import annotations
 
@@ -9,35 +9,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.aggregates.collected import COLLECTED, Collected
+from millstream.aggregates.distinct import DISTINCT, Distinct
+from millstream.aggregates.entries import Entries, Slots
 from millstream.columns.keys import to_doubles, validity
 from millstream.columns.multiset import running_order
-from millstream.columns.order import group_order
 from millstream.columns.trace import Trace
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """The values present in every group: each once, with its count.
-
-    `by` are the columns that put values in order: the value itself, or the time it came.
-    """
-
-    group: np.ndarray
-    value: pa.Array
-    by: tuple[pa.Array, ...]
-    count: np.ndarray
 
 
 @dataclass(frozen=True)
 class Ordered:
     """An aggregate found at a fraction of the ordered values; `finish` makes the result.
 
-    `by_time` orders by the instant and arrival of the rows instead of by value.
+    `by_rest` orders by the further arguments (the instant and arrival of the rows, or another
+    column) before the value; rows in which the first of them is NULL do not count.
     """
 
     fraction: float | None
     finish: Callable[[pa.Array, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float], pa.Array]
-    by_time: bool = False
+    by_rest: bool = False
 
     def run(
         self,
@@ -48,80 +38,33 @@ class Ordered:
         by: tuple[pa.Array, ...],
         present: Entries,
         group_count: int,
-        fraction: float | None,
+        fraction: str | float | None,
     ) -> tuple[pa.Array, Entries]:
         """The result for every row of the trace, and the values present at the end."""
-        every = pa.concat_arrays([present.value, values])
-        keys = tuple(pa.concat_arrays([old, new]) for old, new in zip(present.by, by))
-        group = np.concatenate([present.group, groups])
-        valid = validity(keys[0])
-        counted = np.ones(len(group), np.bool_) if valid is None else valid
-        slots, starts, example = _slots(keys, group, counted, group_count)
-        known = len(present.count)
-        counts = np.bincount(slots[:known], weights=present.count, minlength=len(example)).astype(
-            np.int64
-        )
-        wanted = self.fraction if fraction is None else fraction
-        assert wanted is not None, "the binder gives a fraction to aggregates without their own"
-        at = float(wanted)
+        known = validity(by[0])
+        valid = np.ones(len(groups), np.bool_) if known is None else known
+        slots = Slots.of(present, values, by, groups, group_count, valid)
+        at = self.fraction if fraction is None else float(fraction)
+        assert at is not None, "the binder gives a fraction to aggregates without their own"
         below, above, present_count, distinct_count = running_order(
             trace.event,
             trace.group,
             trace.row,
             len(trace),
             weights,
-            counted[known:],
-            slots[known:],
-            counts,
-            starts,
+            valid,
+            slots.slots,
+            slots.counts,
+            slots.starts,
             at,
         )
         number = distinct_count if self.distinct else present_count
-        result = self.finish(every, example, below, above, number, at)
-        left = np.flatnonzero(counts > 0)
-        rest = pa.array(example[left])
-        after = Entries(
-            group[example[left]], every.take(rest), tuple(k.take(rest) for k in keys), counts[left]
-        )
-        return result, after
+        result = self.finish(slots.every, slots.example, below, above, number, at)
+        return result, slots.left()
 
     @property
     def distinct(self) -> bool:
         return self.finish is _number
-
-
-def _slots(
-    keys: tuple[pa.Array, ...], group: np.ndarray, counted: np.ndarray, group_count: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A slot for every (group, key), in order inside each group; where groups start; an example."""
-    index = np.flatnonzero(counted)
-    ranks = _dense_ranks([k.take(pa.array(index)) for k in keys], len(index))
-    order, _ = group_order(group[index], np.argsort(ranks, kind="stable"), group_count)
-    g, r = group[index][order], ranks[order]
-    fresh = np.ones(len(order), np.bool_)
-    fresh[1:] = (g[1:] != g[:-1]) | (r[1:] != r[:-1])
-    slots = np.zeros(len(group), np.int64)
-    slots[index[order]] = np.cumsum(fresh) - 1
-    starts = np.searchsorted(g[fresh], np.arange(group_count + 1))
-    return slots, starts, index[order][fresh]
-
-
-def _dense_ranks(keys: list[pa.Array], length: int) -> np.ndarray:
-    """The rank of every row by the keys, equal rows alike, NULL first."""
-    if length == 0:
-        return np.zeros(0, np.int64)
-    ranks = _ranks(keys[0])
-    for key in keys[1:]:
-        finer = _ranks(key)
-        ranks = np.unique(ranks * (finer.max() + 1) + finer, return_inverse=True)[1]
-    return ranks
-
-
-def _ranks(key: pa.Array) -> np.ndarray:
-    key = key.cast(pa.int8()) if pa.types.is_boolean(key.type) else key
-    ranks = pc.rank(key, tiebreaker="dense").to_numpy().astype(np.int64)
-    valid = validity(key)
-    return ranks if valid is None else np.where(valid, ranks, 0)
 
 
 def _value(
@@ -168,12 +111,19 @@ def _number(
     return pa.array(sizes, pa.int64())
 
 
-ORDERED = {
+ORDERED: dict[str, Ordered | Collected | Distinct] = {
     "min": Ordered(0.0, _value),
     "max": Ordered(1.0, _value),
+    "bool_and": Ordered(0.0, _value),
+    "bool_or": Ordered(1.0, _value),
     "median": Ordered(0.5, _between),
     "quantile": Ordered(None, _between),
     "count_distinct": Ordered(0.0, _number),
-    "first": Ordered(0.0, _value, by_time=True),
-    "last": Ordered(1.0, _value, by_time=True),
+    "first": Ordered(0.0, _value, by_rest=True),
+    "last": Ordered(1.0, _value, by_rest=True),
+    "min_by": Ordered(0.0, _value, by_rest=True),
+    "max_by": Ordered(1.0, _value, by_rest=True),
+    **COLLECTED,
+    **DISTINCT,
 }
+"""The aggregates that keep the values of their groups."""

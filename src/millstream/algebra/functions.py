@@ -129,7 +129,7 @@ def _times(types: Types) -> Signature | None:
     return _arithmetic(types)
 
 
-def _comparison(types: Types) -> Signature | None:
+def _equality(types: Types) -> Signature | None:
     if len(types) != 2:
         return None
     common = common_type(*types)
@@ -137,6 +137,11 @@ def _comparison(types: Types) -> Signature | None:
         return None
     common = STRING if pa.types.is_null(common) else common
     return (common, common), BOOLEAN
+
+
+def _comparison(types: Types) -> Signature | None:
+    signature = _equality(types)
+    return None if signature and pa.types.is_list(signature[0][0]) else signature
 
 
 def _alike(types: Types) -> Signature | None:
@@ -150,6 +155,11 @@ def _alike(types: Types) -> Signature | None:
             return None
         common = joined
     return (common,) * len(types), common
+
+
+def _ordered_alike(types: Types) -> Signature | None:
+    signature = _alike(types)
+    return None if signature and pa.types.is_list(signature[1]) else signature
 
 
 def _two_alike(types: Types) -> Signature | None:
@@ -232,9 +242,9 @@ _LIST = (
     Function("or", "a OR b", _BINARY, pc.or_kleene),
     Function("not", "NOT a", fixed((BOOLEAN,), BOOLEAN), pc.invert),
     Function("is_null", "a IS NULL", _anything, pc.is_null),
-    Function("distinct_from", "a IS DISTINCT FROM b", _comparison, kernels.distinct_from),
-    Function("=", "a = b", _comparison, pc.equal),
-    Function("<>", "a <> b", _comparison, pc.not_equal),
+    Function("distinct_from", "a IS DISTINCT FROM b", _equality, kernels.distinct_from),
+    Function("=", "a = b", _equality, kernels.equal),
+    Function("<>", "a <> b", _equality, kernels.not_equal),
     Function("<", "a < b", _comparison, pc.less),
     Function("<=", "a <= b", _comparison, pc.less_equal),
     Function(">", "a > b", _comparison, pc.greater),
@@ -252,8 +262,8 @@ _LIST = (
     ),
     Function("coalesce", "coalesce(a, b, …)", _alike, _first_known),
     Function("nullif", "nullif(a, b)", _two_alike, kernels.nullif),
-    Function("greatest", "greatest(a, b, …)", _alike, kernels.largest),
-    Function("least", "least(a, b, …)", _alike, kernels.smallest),
+    Function("greatest", "greatest(a, b, …)", _ordered_alike, kernels.largest),
+    Function("least", "least(a, b, …)", _ordered_alike, kernels.smallest),
     Function("upper", "upper(text)", _TEXT, pc.utf8_upper),
     Function("lower", "lower(text)", _TEXT, pc.utf8_lower),
     Function("length", "length(text)", _COUNT, lambda t: pc.utf8_length(t).cast(INTEGER)),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, STRING, TIMESTAMP
+from millstream.columns.keys import same_values
 
 LONGEST_TEXT = 1_000_000
 """What a function may make of a text, in characters; anything longer is NULL."""
@@ -202,6 +203,21 @@ def power(base: pa.Array, exponent: pa.Array) -> pa.Array:
     return pc.if_else(odd, pa.scalar(None, DOUBLE), values)
 
 
+def equal(left: pa.Array, right: pa.Array) -> pa.Array:
+    """Equality; arrays are equal when their elements are one by one, NULL and NULL too."""
+    if not pa.types.is_list(left.type):
+        return pc.equal(left, right)
+    known = pc.and_(pc.is_valid(left), pc.is_valid(right))
+    same = pa.array(same_values(whole_array(left), whole_array(right)))
+    return pc.if_else(known, same, pa.scalar(None, BOOLEAN))
+
+
+def not_equal(left: pa.Array, right: pa.Array) -> pa.Array:
+    if not pa.types.is_list(left.type):
+        return pc.not_equal(left, right)
+    return pc.invert(equal(left, right))
+
+
 def largest(*values: pa.Array) -> pa.Array:
     return _element_wise(pc.max_element_wise, values)
 
@@ -219,13 +235,13 @@ def _element_wise(compute: Callable[..., Any], values: Sequence[pa.Array]) -> pa
 def nullif(left: pa.Array, right: pa.Array) -> pa.Array:
     if pa.types.is_null(left.type):
         return left
-    same = pc.fill_null(pc.equal(left, right), False)
+    same = pc.fill_null(equal(left, right), False)
     return pc.if_else(same, pa.scalar(None, left.type), left)
 
 
 def distinct_from(left: pa.Array, right: pa.Array) -> pa.Array:
     """True when two values differ, NULL being a value like others."""
-    differ = pc.fill_null(pc.not_equal(left, right), True)
+    differ = pc.fill_null(not_equal(left, right), True)
     return pc.and_not(differ, pc.and_(pc.is_null(left), pc.is_null(right)))
 
 

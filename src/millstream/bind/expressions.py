@@ -13,7 +13,7 @@ from sqlglot import exp
 from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
 from millstream.aggregates.builtin import NAMES as AGGREGATES
 from millstream.algebra.evaluate import castable
-from millstream.algebra.expressions import Call, Case, Expression, Literal
+from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
@@ -31,10 +31,11 @@ from millstream.algebra.types import (
 )
 from millstream.bind.constants import coerce, literal, with_backslashes
 from millstream.bind.messages import LATER, a, misfit, not_yet
-from millstream.bind.scope import Scope
+from millstream.bind.scope import Scope, is_known
 from millstream.bind.vocabulary import (
     ALIASES,
     CLOCKS,
+    COMPARISONS,
     CONSTANTS,
     EXAMPLES,
     OPERATORS,
@@ -50,13 +51,16 @@ from millstream.lang import interval_of, name_place_of, place_of
 class Expressions:
     """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
 
-    `clause` is where the expressions stand, for messages.
+    `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
+    a subquery, `subquery` takes subqueries where they may stand.
     """
 
     scope: Scope
     text: str
     clause: str = "WHERE"
     aggregate: Callable[[exp.Expr, str, list[exp.Expr]], Expression] | None = None
+    outer: Callable[[exp.Column], Column | None] | None = None
+    subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
 
     def bind(self, node: exp.Expr) -> Expression:
         """The typed expression; errors point at the part of the text they are about."""
@@ -103,6 +107,12 @@ class Expressions:
                 return self._is(node)
             case exp.Between():
                 return self._between(node)
+            case exp.Subquery() | exp.Exists() | exp.Select() | exp.SetOperation():
+                return self._subquery(node)
+            case exp.Binary(expression=exp.All() | exp.Any()) if type(node) in COMPARISONS:
+                return self._subquery(node)
+            case exp.In() if node.args.get("query") is not None:
+                return self._subquery(node)
             case exp.In():
                 return self._in(node)
             case exp.ILike():
@@ -119,6 +129,8 @@ class Expressions:
                 return self._call(ALIASES.get(part, part), [node.expression], node)
             case exp.Anonymous():
                 return self._named(node)
+            case exp.Filter():
+                return self._filtered(node)
             case exp.And() | exp.Or():
                 return self._chain(node)
             case exp.NullSafeEQ():
@@ -129,6 +141,17 @@ class Expressions:
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
         raise not_yet(node)
+
+    def compare(
+        self, operator: str, left: Expression, right: Expression, *written: exp.Expr
+    ) -> Call:
+        """A comparison of two values as one type; the nodes are what was written on either side."""
+        try:
+            call = self._apply(operator, [left, right], written, written[0])
+        except MillstreamError as error:
+            raise error.at(Place.covering(*(place_of(n, self.text) for n in written))) from None
+        assert isinstance(call, Call)
+        return call
 
     def _chain(self, node: exp.Expr) -> Expression:
         """AND and OR, however many there are, without deep recursion."""
@@ -151,6 +174,8 @@ class Expressions:
             raise MillstreamError("* cannot stand here", hint="Name a column.")
         if node.args.get("db"):
             raise MillstreamError("a column has at most two parts", hint="Write alias.column.")
+        if self.outer is not None and (found := self._outside(node)) is not None:
+            return found
         quoted = node.this.meta.get("double_quoted") and not table
         if quoted and self.scope.find(name) is None:
             return self._quoted(name)
@@ -160,6 +185,11 @@ class Expressions:
             return self.scope.resolve(name, table)
         except MillstreamError as error:
             raise error.at(name_place_of(node, self.text)) from None
+
+    def _outside(self, node: exp.Column) -> Expression | None:
+        """The column of the query around that a name means, unless it is one of this query."""
+        assert self.outer is not None
+        return None if is_known(self.scope, node) else self.outer(node)
 
     def _quoted(self, text: str) -> Expression:
         """A string in double quotes, unless it is more probably a column that was misspelt."""
@@ -207,12 +237,15 @@ class Expressions:
         high = self._call("<=", [node.this, node.args["high"]], node)
         return Call("and", (low, high), BOOLEAN)
 
-    def _in(self, node: exp.In) -> Expression:
-        if node.args.get("query") is not None:
+    def _subquery(self, node: exp.Expr) -> Expression:
+        if self.subquery is None:
             raise MillstreamError(
-                "IN with a subquery is not supported yet",
-                hint="List the values, or join with the table in FROM.",
+                f"a subquery cannot stand in {self.clause}",
+                hint="Compute it in a subquery in FROM or in a view.",
             )
+        return self.subquery(node, self)
+
+    def _in(self, node: exp.In) -> Expression:
         value = self.bind(node.this)
         tests = [
             self._apply("=", [value, self.bind(e)], [node.this, e], node) for e in node.expressions
@@ -291,6 +324,16 @@ class Expressions:
         if name in ("instr", "strpos") and len(given) == 2:
             name, given = "position", given[::-1]
         return self._call(ALIASES.get(name, name), given, node)
+
+    def _filtered(self, node: exp.Filter) -> Expression:
+        """An aggregate with FILTER (WHERE …), which looks at the clause itself."""
+        name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
+        if AGGREGATE_ALIASES.get(name, name) not in AGGREGATES:
+            raise MillstreamError(
+                f'FILTER is for aggregates, and "{name}" is none',
+                hint="Write CASE WHEN condition THEN value END.",
+            )
+        return self.bind(node.this)
 
     def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
         if len(given) != 3:

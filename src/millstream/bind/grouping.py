@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import ALIASES, NAMES, result_type
+from millstream.aggregates.builtin import ALIASES, BY_TIME, DISTINCT, NAMES, result_type
 from millstream.aggregates.call import AggregateCall
-from millstream.algebra.expressions import Column, Expression, Literal, rewrite, walk
+from millstream.aggregates.ordered import ORDERED
+from millstream.algebra.expressions import Call, Case, Column, Expression, Literal, rewrite, walk
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
 from millstream.bind.constants import coerce
@@ -21,7 +22,17 @@ from millstream.lang import name_place_of, place_of, to_sql
 from millstream.operators import GroupBy, Project
 from millstream.operators.stamp import STAMPS
 
-BY_TIME = ("first", "last")
+TEXTS = ("string_agg", "string_agg" + DISTINCT)
+SAME_ONCE = ("min", "max", "bool_and", "bool_or", "collect_set")
+"""Aggregates to which DISTINCT makes no difference."""
+
+ARGUMENTS = {
+    "quantile": (2, 2, "a fraction: quantile(price, 0.9)"),
+    "string_agg": (1, 2, "what stands between: string_agg(name, ', ')"),
+    "min_by": (2, 2, "what it is the least by: min_by(name, price)"),
+    "max_by": (2, 2, "what it is the greatest by: max_by(name, price)"),
+}
+"""How many arguments aggregates take that take more than one, and how they are written."""
 
 
 @dataclass
@@ -31,55 +42,85 @@ class Grouping:
     expressions: Expressions
     calls: dict[str, AggregateCall] = field(default_factory=dict)
     arguments: dict[str, Expression] = field(default_factory=dict)
-
-    @property
-    def needs_stamps(self) -> bool:
-        return any(call.function in BY_TIME for call in self.calls.values())
+    places: dict[str, Place | None] = field(default_factory=dict)
 
     def aggregate(self, node: exp.Expr, name: str, given: list[exp.Expr]) -> Expression:
         """Take an aggregate call: a column of the GroupBy stands for it."""
         text = self.expressions.text
-        inside = Expressions(self.expressions.scope, text, f'aggregate "{name}"')
+        inside = replace(self.expressions, clause=f'aggregate "{name}"', aggregate=None)
+        where = self._where(node, inside)
         name, given = _distinct(name, given, text)
         if name == "count" and (not given or isinstance(given[0], exp.Star)):
-            return self._call(AggregateCall("", "count", (), INTEGER))
-        parameter = None
-        if name == "quantile":
-            if len(given) != 2:
-                raise MillstreamError(
-                    'aggregate "quantile" takes a value and a fraction',
-                    name_place_of(node, text),
-                    hint="Write quantile(price, 0.9).",
-                )
-            fraction = given.pop()
-            parameter = _fraction(inside.bind(fraction), place_of(fraction, text))
-        if len(given) != 1:
-            here = "are none" if not given else f"are {len(given)}"
-            raise MillstreamError(
-                f'aggregate "{name}" takes one argument, and here {here}',
-                name_place_of(node, text),
-                hint=f"Write {name}(column).",
-            )
-        value = inside.bind(given[0])
-        if value.type == NULL:
-            value = coerce(value, INTEGER)
+            counted = () if where is None else (self._argument(_only(where, Literal(1, INTEGER))),)
+            return self._call(AggregateCall("", "count", counted, INTEGER), node)
+        values = [inside.bind(n) for n in _checked(name, given, node, text)]
+        value = coerce(values[0], INTEGER) if values[0].type == NULL else values[0]
         kind = result_type(name, value.type)
         if kind is None:
             raise MillstreamError(
-                f'aggregate "{name}" cannot take {a(value.type)}',
+                f'aggregate "{name.removesuffix(DISTINCT)}" cannot take {a(value.type)}',
                 place_of(given[0], text),
                 hint=_advice(name, value.type, to_sql(given[0])),
             )
-        columns = (self._argument(value), *(STAMPS if name in BY_TIME else ()))
-        return self._call(AggregateCall("", name, columns, kind, parameter))
+        parameter = _parameter(name, values, given, text)
+        if kind == STRING and name in TEXTS:
+            value = coerce(value, STRING)
+        columns = self._columns(name, value, values[1:], where)
+        return self._call(AggregateCall("", name, columns, kind, parameter), node)
 
     def plan(self, source: Node, keys: tuple[tuple[str, Expression], ...]) -> GroupBy:
-        """GroupBy over a projection to the keys and the arguments."""
-        stamps = [(n, Column(n, INTEGER)) for n in STAMPS] if self.needs_stamps else []
-        outputs = (*keys, *self.arguments.items(), *stamps)
-        return GroupBy(
-            tuple(name for name, _ in keys), tuple(self.calls.values()), Project(outputs, source)
-        )
+        """GroupBy over a projection to the keys and the arguments.
+
+        Where rows have no time of their own, what goes by time goes by values, or is an error.
+        """
+        has_stamps = set(STAMPS) <= set(source.schema.names)
+        calls = [c if has_stamps else self._without_stamps(c) for c in self.calls.values()]
+        used = {name for call in calls for name in call.arguments}
+        stamps = [(n, Column(n, INTEGER)) for n in STAMPS if n in used]
+        arguments = [
+            (name, value if has_stamps else rewrite(value, _at_no_time))
+            for name, value in self.arguments.items()
+        ]
+        outputs = (*keys, *arguments, *stamps)
+        return GroupBy(tuple(name for name, _ in keys), tuple(calls), Project(outputs, source))
+
+    def _where(self, node: exp.Expr, inside: Expressions) -> Expression | None:
+        """The condition of FILTER (WHERE …) behind the call."""
+        if not (isinstance(node.parent, exp.Filter) and node.parent.this is node):
+            return None
+        return inside.condition(node.parent.expression.this, "FILTER")
+
+    def _columns(
+        self, name: str, value: Expression, more: list[Expression], where: Expression | None
+    ) -> tuple[str, ...]:
+        """The argument columns: the value, then what puts values in order.
+
+        A row that FILTER leaves out has NULL where the aggregate skips it.
+        """
+        if name in ("min_by", "max_by"):
+            by = coerce(more[0], INTEGER) if more[0].type == NULL else more[0]
+            known = Call("not", (Call("is_null", (value,), BOOLEAN),), BOOLEAN)
+            return self._argument(value), self._argument(_only(known, _only(where, by)))
+        if name not in (*BY_TIME, "array_agg" + DISTINCT):
+            return (self._argument(_only(where, value)),)
+        if name == "array_agg" + DISTINCT:
+            order: tuple[str, ...] = () if where is None else (self._argument(_always(where)),)
+        elif where is None:
+            order = STAMPS
+        else:
+            order = (self._argument(_only(where, Column(STAMPS[0], INTEGER))), STAMPS[1])
+        return (self._argument(value), *order)
+
+    def _without_stamps(self, call: AggregateCall) -> AggregateCall:
+        """The call over rows that did not come as elements of one stream."""
+        if call.function in ("first", "last"):
+            raise MillstreamError(
+                f'aggregate "{call.function}" goes by the time of the elements of one stream',
+                self.places[call.name],
+                detail="The rows here are those of a relation, or of several streams joined.",
+                hint="Write min_by(value, time) or max_by(value, time) with a column for the time.",
+            )
+        return replace(call, arguments=tuple(n for n in call.arguments if n not in STAMPS))
 
     def _argument(self, value: Expression) -> str:
         for name, there in self.arguments.items():
@@ -89,13 +130,12 @@ class Grouping:
         self.arguments[name] = value
         return name
 
-    def _call(self, call: AggregateCall) -> Expression:
+    def _call(self, call: AggregateCall, node: exp.Expr) -> Expression:
         described = str(call)
         if described not in self.calls:
             name = f"#agg{len(self.calls)}"
-            self.calls[described] = AggregateCall(
-                name, call.function, call.arguments, call.type, call.parameter
-            )
+            self.calls[described] = replace(call, name=name)
+            self.places[name] = name_place_of(node, self.expressions.text)
         found = self.calls[described]
         return Column(found.name, found.type)
 
@@ -114,7 +154,7 @@ def after_grouping(
     result = rewrite(bound, to_key)
     names = {name for name, _ in keys}
     for part in walk(result):
-        if isinstance(part, Column) and part.name not in names and not part.name.startswith("#agg"):
+        if isinstance(part, Column) and part.name not in names and not part.name.startswith("#"):
             raise _ungrouped(part.name, node, text, bool(keys))
     return result
 
@@ -159,23 +199,91 @@ def key_name(node: exp.Expr, bound: Expression, taken: set[str]) -> str:
 
 
 def _distinct(name: str, given: list[exp.Expr], text: str) -> tuple[str, list[exp.Expr]]:
+    """The aggregate that takes equal values once, if DISTINCT is written."""
     if not (given and isinstance(given[0], exp.Distinct)):
         return name, given
     inner = given[0].expressions
-    if name in ("min", "max"):
-        return name, inner
-    if name not in ("count", "count_distinct"):
+    if name in ("count", "count_distinct"):
+        if len(inner) != 1:
+            raise MillstreamError(
+                f"count(DISTINCT …) takes one value, and here are {len(inner)}",
+                place_of(given[0], text),
+                hint="Make one text of them: count(DISTINCT a || ' ' || b).",
+            )
+        return "count_distinct", inner
+    if name in SAME_ONCE:
+        return name, [*inner, *given[1:]]
+    if name + DISTINCT not in ORDERED:
         raise MillstreamError(
-            f"{name}(DISTINCT …) is not supported yet",
-            hint="Of the aggregates, count, min and max take DISTINCT.",
+            f"{name}(DISTINCT …) is not supported",
+            hint=f"Of the aggregates, {', '.join(_with_distinct())} take DISTINCT.",
         )
-    if len(inner) != 1:
+    return name + DISTINCT, [*inner, *given[1:]]
+
+
+def _with_distinct() -> list[str]:
+    return [n for n in NAMES if n == "count" or n in SAME_ONCE or n + DISTINCT in ORDERED]
+
+
+def _checked(name: str, given: list[exp.Expr], node: exp.Expr, text: str) -> list[exp.Expr]:
+    """The arguments, as many as the aggregate takes."""
+    least, most, usage = ARGUMENTS.get(name.removesuffix(DISTINCT), (1, 1, ""))
+    for written in given:
+        if isinstance(written, exp.Order):
+            raise MillstreamError(
+                f'ORDER BY inside of aggregate "{name}" is not supported',
+                place_of(written, text),
+                hint="Leave it out: values come in the order of time.",
+            )
+    if least <= len(given) <= most:
+        return given
+    if usage:
+        what = "takes a value and " + usage.partition(": ")[0]
         raise MillstreamError(
-            f"count(DISTINCT …) takes one value, and here are {len(inner)}",
-            place_of(given[0], text),
-            hint="Make one text of them: count(DISTINCT a || ' ' || b).",
+            f'aggregate "{name.removesuffix(DISTINCT)}" {what}',
+            name_place_of(node, text),
+            hint=f"Write {usage.partition(': ')[2]}.",
         )
-    return "count_distinct", inner
+    here = "are none" if not given else f"are {len(given)}"
+    raise MillstreamError(
+        f'aggregate "{name.removesuffix(DISTINCT)}" takes one argument, and here {here}',
+        name_place_of(node, text),
+        hint=f"Write {name}(column).",
+    )
+
+
+def _parameter(
+    name: str, values: list[Expression], given: list[exp.Expr], text: str
+) -> float | str | None:
+    if name == "quantile":
+        return _fraction(values[1], place_of(given[1], text))
+    if name not in TEXTS:
+        return None
+    if len(values) == 1:
+        return ","
+    if not (isinstance(values[1], Literal) and isinstance(values[1].value, str)):
+        raise MillstreamError(
+            "what stands between the values must be a constant string",
+            place_of(given[1], text),
+            hint="Write string_agg(name, ', ').",
+        )
+    return values[1].value
+
+
+def _only(where: Expression | None, value: Expression) -> Expression:
+    """The value where the condition holds, NULL elsewhere."""
+    if where is None:
+        return value
+    return Case(((where, value),), Literal(None, value.type), value.type)
+
+
+def _always(where: Expression) -> Expression:
+    """The same for all rows that meet the condition."""
+    return _only(where, Literal(0, INTEGER))
+
+
+def _at_no_time(part: Expression) -> Expression | None:
+    return Literal(0, INTEGER) if part == Column(STAMPS[0], INTEGER) else None
 
 
 def _fraction(value: Expression, place: Place | None) -> float:
@@ -189,6 +297,10 @@ def _fraction(value: Expression, place: Place | None) -> float:
 
 
 def _advice(name: str, kind: pa.DataType, written: str) -> str:
+    if pa.types.is_list(kind):
+        return "Aggregates of arrays are count, first, last and array_agg."
+    if name in ("bool_and", "bool_or"):
+        return f"Compare it with something: {name}({written} > 0)."
     if kind == BOOLEAN:
         return f"Write {name}(CASE WHEN {written} THEN 1 ELSE 0 END)."
     if pa.types.is_decimal(kind):

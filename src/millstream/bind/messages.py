@@ -11,29 +11,15 @@ from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_n
 from millstream.errors import MillstreamError, Place
 
 LATER = (
-    "string_agg",
-    "listagg",
-    "group_concat",
-    "array_agg",
-    "collect_list",
-    "collect_set",
-    "list",
     "top_k",
     "topk",
     "mode",
     "any_value",
-    "arg_min",
-    "arg_max",
-    "min_by",
-    "max_by",
     "corr",
     "covar_pop",
     "covar_samp",
     "skewness",
     "kurtosis",
-    "bool_and",
-    "bool_or",
-    "every",
     "histogram",
 )
 """Aggregates that people know from elsewhere."""
@@ -41,7 +27,7 @@ LATER = (
 
 def a(kind: pa.DataType) -> str:
     """A type with its article, for messages."""
-    return f"{'an' if kind == INTERVAL else 'a'} {type_name(kind)}"
+    return f"{'an' if kind == INTERVAL or pa.types.is_list(kind) else 'a'} {type_name(kind)}"
 
 
 def misfit(name: str, arguments: list[Expression], place: Place | None) -> MillstreamError:
@@ -62,6 +48,8 @@ def misfit(name: str, arguments: list[Expression], place: Place | None) -> Mills
 
 
 def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
+    if any(pa.types.is_list(kind) for kind in kinds):
+        return "Arrays can be compared with = and <>, grouped by, counted and collected."
     if name == "not":
         return "Compare it with something, for example with = or >."
     if name == "+" and STRING in kinds:
@@ -98,31 +86,17 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
 def not_yet(node: exp.Expr) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
-        case exp.Subquery() | exp.Select() | exp.SetOperation():
-            return MillstreamError(
-                "a subquery in an expression is not supported yet",
-                hint="Join with a table in FROM instead.",
-            )
-        case exp.Exists():
-            return MillstreamError(
-                "EXISTS is not supported yet", hint="Join with the table in FROM instead."
-            )
         case exp.All() | exp.Any():
+            word = node.key.upper()
             return MillstreamError(
-                f"{node.key.upper()} with a subquery is not supported yet",
-                hint="Join with a table in FROM instead.",
+                f"{word} stands on the right of a comparison, before a subquery",
+                hint=f"Write x > {word} (SELECT …).",
             )
         case exp.Window():
             called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
             return MillstreamError(
                 f"{called}(…) OVER is not supported yet",
                 hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
-            )
-        case exp.Filter():
-            called = str(node.this.this).lower()
-            return MillstreamError(
-                f"FILTER after {called}(…) is not supported yet",
-                hint=f"Write {called}(CASE WHEN condition THEN value END).",
             )
         case exp.Tuple():
             return MillstreamError(

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millstream.algebra.expressions import Column, Expression, Literal, conjunction, walk
+from millstream.aggregates.builtin import STAMPED
+from millstream.algebra.expressions import Column, Literal
 from millstream.algebra.node import Node
-from millstream.algebra.types import INTEGER, NULL, STRING
-from millstream.bind.constants import coerce
+from millstream.algebra.types import INTEGER
+from millstream.bind.asides import Answer, Aside
+from millstream.bind.beginnings import with_beginning
+from millstream.bind.correlation import Around, Outer
 from millstream.bind.expressions import Expressions
-from millstream.bind.grouping import Grouping, after_grouping, key_name
-from millstream.bind.scope import Scope
-from millstream.bind.sources import Sources
+from millstream.bind.items import Item
+from millstream.bind.joins import Joined
+from millstream.bind.ordering import bind_ordering
+from millstream.bind.scope import Scope, is_known
+from millstream.bind.selects import Select
+from millstream.bind.set_operations import combine
+from millstream.bind.sources import Sources, member_of
+from millstream.bind.subqueries import Rows, Subqueries
+from millstream.bind.trees import is_query, mentions, own_parts
 from millstream.bind.words import check_name, find_word
 from millstream.catalog import Catalog, View
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sql
-from millstream.operators import Dstream, Filter, Istream, Project, Rstream
+from millstream.operators import Distinct, Dstream, Istream, Project, Rstream, Unbounded
 
+ONE = Literal(1, INTEGER)
 TO_STREAM: dict[str, Callable[[Node], Node]] = {
     "istream": Istream,
     "dstream": Dstream,
     "rstream": Rstream,
 }
-Outputs = tuple[tuple[str, Expression], ...]
 
 
 @dataclass(frozen=True)
@@ -42,19 +52,121 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
     """The plan of a query that stands by itself, in CREATE … AS or in EXPLAIN."""
     with deep_stack():
         binder = _Binder(catalog, text)
-        form = _form(query)
-        plan = binder.query(query, outermost=True)
-        return Bound(plan, form, tuple(dict.fromkeys(binder.notices)))
+        plan = with_beginning(binder.query(query, outermost=True), catalog)
+        return Bound(plan, _form(query), tuple(dict.fromkeys(binder.notices)))
 
 
 @dataclass
 class _Binder:
+    """Binds a query and all queries in it. FROM and WITH are bound once, whoever asks first."""
+
     catalog: Catalog
     text: str
     notices: list[Notice] = field(default_factory=list)
+    _catalogs: dict[int, Catalog] = field(default_factory=dict)
+    _sources: dict[int, Joined | None] = field(default_factory=dict)
+    _free: dict[int, list[exp.Column]] = field(default_factory=dict)
 
     def query(self, node: exp.Expr, outermost: bool = False) -> Node:
         """The plan of a query, before the defaults for outermost queries."""
+        return self._answer(node, None, outermost).plan
+
+    def relation(self, node: exp.Expr, outer: Outer | None) -> Answer:
+        """The plan of a subquery in an expression, which must be a relation."""
+        answer = self._answer(node, outer)
+        if answer.plan.is_stream:
+            raise MillstreamError(
+                "a subquery in an expression must be a relation, and this one gives a stream",
+                place_of(node, self.text),
+                hint="Leave out Istream, Dstream or Rstream.",
+            )
+        return answer
+
+    def rows(self, node: exp.Expr, around: Around) -> Rows:
+        """The rows of a subquery for IN."""
+        return self._rows(node, around, True)
+
+    def presence(self, node: exp.Expr, around: Around) -> Rows:
+        """The rows of a subquery for EXISTS."""
+        return self._rows(node, around, False)
+
+    def _rows(self, node: exp.Expr, around: Around, with_values: bool) -> Rows:
+        inner = _unwrapped(node)
+        outer = self.outer_of(inner, around)
+        if outer is not None and isinstance(inner, exp.Select):
+            with self._ctes(inner):
+                rows = Select(self, inner, outer).rows(with_values)
+            if rows is not None:
+                return rows
+        answer = self.relation(inner, outer)
+        domain = [] if outer is None else outer.outputs
+        fields = list(answer.plan.schema)[len(domain) :] if with_values else []
+        named = [(f"#in{i}", Column(f.name, f.type)) for i, f in enumerate(fields)]
+        plan: Node = Project((*domain, *named) or (("#in0", ONE),), answer.plan)
+        if not with_values:
+            plan = Distinct(plan)
+        links, holes = ((), ()) if outer is None else (outer.links, (outer.hole,))
+        aside = Aside(plan, links, holes, place_of(node, self.text))
+        return Rows(aside, (), tuple(Column(name, c.type) for name, c in named))
+
+    def outer_of(self, node: exp.Expr, around: Around) -> Outer | None:
+        """What a subquery uses of the query around it; None if nothing."""
+        found = [around.find(column) for column in self._free_columns(node)]
+        used = tuple(dict.fromkeys(column for column in found if column is not None))
+        return Outer(around, used) if used else None
+
+    def source(self, select: exp.Select) -> Joined | None:
+        """What stands in FROM of a SELECT."""
+        if id(select) not in self._sources:
+            clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+            stamped = any(mentions(c, STAMPED) for c in clauses if c is not None)
+            sources = Sources(
+                self.catalog, self.text, self.query, self._test, stamped, self.notices
+            )
+            self._sources[id(select)] = sources.bind(select)
+        return self._sources[id(select)]
+
+    def _test(self, plan: Node, scope: Scope, conditions: list[exp.Expr]) -> Node:
+        """The rows of a join that meet conditions with subqueries in its ON."""
+        subqueries = Subqueries(self, Around(scope))
+        expressions = Expressions(scope, self.text, "ON", subquery=subqueries.value)
+        for test in subqueries.tests(conditions, expressions, "ON"):
+            plan = test.apply(plan, lambda value: value)
+        return plan
+
+    def _free_columns(self, node: exp.Expr) -> list[exp.Column]:
+        """The columns in a query that nothing in its own FROM has."""
+        if id(node) not in self._free:
+            with self._ctes(node):
+                self._free[id(node)] = self._find_free(node)
+        return self._free[id(node)]
+
+    def _find_free(self, node: exp.Expr) -> list[exp.Column]:
+        if not isinstance(node, exp.Select):
+            sides = (node.this, node.args.get("expression"))
+            return [
+                c for s in sides if s is not None and is_query(s) for c in self._free_columns(s)
+            ]
+        source = self.source(node)
+        scope = Scope(()) if source is None else source.scope
+        aliases = {item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)}
+        found = []
+        for word in ("expressions", "where", "group", "having", "order"):
+            clause = node.args.get(word)
+            for part in clause if isinstance(clause, list) else [clause] if clause else []:
+                names = aliases if word in ("group", "order") else set()
+                found += [c for c in self._columns_in(part) if not _is_own(c, scope, names)]
+        return found
+
+    def _columns_in(self, clause: exp.Expr) -> Iterator[exp.Column]:
+        """The columns of a clause, and those that subqueries in it do not have themselves."""
+        for part in own_parts(clause):
+            if is_query(part):
+                yield from self._free_columns(part)
+            elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+                yield part
+
+    def _answer(self, node: exp.Expr, outer: Outer | None, outermost: bool = False) -> Answer:
         form = node.args.get("form")
         if form and not outermost:
             raise MillstreamError(
@@ -62,97 +174,107 @@ class _Binder:
                 self._word(node, form),
                 hint=f"Leave {form.upper()} out here.",
             )
-        match node:
-            case ToStream():
-                inner = self.query(node.this)
-                if inner.is_stream:
-                    word = node.operator.capitalize()
-                    raise MillstreamError(
-                        f"{word} needs a relation, and the query inside gives a stream",
-                        self._word(node, word),
-                        hint="Leave out one of the two operators.",
-                    )
-                return TO_STREAM[node.operator](inner)
-            case exp.Subquery() if node.args.get("joins"):
-                raise self._error(
-                    "a join in parentheses is not supported yet",
-                    node,
-                    "Write the joins one after the other in FROM.",
-                )
-            case exp.Subquery():
-                return self.query(node.this, outermost)
-            case exp.Select():
-                return self._select(node)
-            case exp.SetOperation():
-                raise self._set_operation(node)
-        raise self._error(
-            "a join in parentheses is not supported yet",
-            node,
-            "Write the joins one after the other in FROM.",
-        )
+        with self._ctes(node):
+            match node:
+                case ToStream():
+                    return self._to_stream(node)
+                case exp.Select():
+                    return self._select(node, outer)
+                case exp.SetOperation():
+                    answer = self._set_operation(node, outer)
+                case _:
+                    answer = self._answer(node.this, outer, outermost)
+            return self._ordered(node, answer, outer)
 
-    def _set_operation(self, node: exp.SetOperation) -> MillstreamError:
-        word = node.key.upper()
-        left = place_of(node.this, self.text)
-        place = find_word(word, self.text, left.end if left else 0)
-        return MillstreamError(
-            f"{word} is not supported yet", place, hint="Register the two queries one by one."
+    def _to_stream(self, node: ToStream) -> Answer:
+        inner = self.query(node.this)
+        if inner.is_stream:
+            word = node.operator.capitalize()
+            raise MillstreamError(
+                f"{word} needs a relation, and the query inside gives a stream",
+                self._word(node, word),
+                hint="Leave out one of the two operators.",
+            )
+        return Answer(TO_STREAM[node.operator](inner))
+
+    def _select(self, node: exp.Select, outer: Outer | None) -> Answer:
+        answer = Select(self, node, outer).answer()
+        operator = node.args.get("to_stream")
+        return Answer(TO_STREAM[operator](answer.plan)) if operator else answer
+
+    def _set_operation(self, node: exp.SetOperation, outer: Outer | None) -> Answer:
+        left, right = (self._side(side, outer) for side in (node.this, node.expression))
+        return Answer(combine(node, left, right, len(outer.columns) if outer else 0, self.text))
+
+    def _side(self, node: exp.Expr, outer: Outer | None) -> Node:
+        """One side of a set operation; a stream is taken with all that has come."""
+        plan = self._answer(node, outer).plan
+        if not plan.is_stream:
+            return plan
+        self.notices.append(
+            Notice("a side of the set operation is a stream: [Range Unbounded] is used")
         )
+        return Unbounded(plan)
+
+    def _ordered(self, node: exp.Expr, answer: Answer, outer: Outer | None) -> Answer:
+        """The first rows of a set operation or of a query in parentheses."""
+        clause = next((w for w in ("order", "limit", "offset") if node.args.get(w)), None)
+        if clause is None:
+            return answer
+        if answer.plan.is_stream:
+            word = "ORDER BY" if clause == "order" else clause.upper()
+            raise MillstreamError(
+                f"{word} cannot stand behind a query that gives a stream",
+                place_of(node.args[clause], self.text),
+                detail="Streams come in the order of time, and have no end.",
+                hint="Leave it out, or put it inside of Istream, Dstream or Rstream.",
+            )
+        member = member_of("", answer.plan)
+        items = [Item(name, Column(c, kind), node) for name, c, kind in member.columns]
+        expressions = Expressions(Scope((member,)), self.text, "ORDER BY")
+        ordering = bind_ordering(node, items, expressions, self.notices)
+        if ordering is None:
+            return answer
+        plan = answer.plan
+        added = [(key.name, key.value) for key in ordering.hidden if key.value is not None]
+        if added:
+            kept = [(f.name, Column(f.name, f.type)) for f in plan.schema]
+            plan = Project((*kept, *added), plan)
+        plan = ordering.apply(plan, outer.names if outer is not None else ())
+        return Answer(plan, answer.single or ordering.limit in (0, 1))
 
     def _word(self, node: exp.Expr, word: str) -> Place | None:
         """Where a word of a query stands, the first time after its beginning."""
         place = place_of(node, self.text)
         return find_word(word, self.text, place.start) if place else None
 
-    def _error(self, message: str, node: exp.Expr, hint: str | None = None) -> MillstreamError:
-        return MillstreamError(message, place_of(node, self.text), hint=hint)
-
-    def _select(self, select: exp.Select) -> Node:
-        self._refuse(select)
-        outer, self.catalog = self.catalog, self._with_ctes(select)
+    @contextmanager
+    def _ctes(self, node: exp.Expr) -> Iterator[None]:
+        """The names of WITH, while the query it belongs to is bound."""
+        before = self.catalog
+        if node.args.get("with_") is not None:
+            if id(node) not in self._catalogs:
+                self._catalogs[id(node)] = self._with_ctes(node.args["with_"])
+            self.catalog = self._catalogs[id(node)]
         try:
-            plan = self._grouped_or_not(select)
+            yield
         finally:
-            self.catalog = outer
-        operator = select.args.get("to_stream")
-        return TO_STREAM[operator](plan) if operator else plan
+            self.catalog = before
 
-    def _refuse(self, select: exp.Select) -> None:
-        """Clauses the grammar has and the system does not, with a way out where there is one."""
-        if select.args.get("distinct") is not None:
-            raise MillstreamError(
-                "DISTINCT is not supported yet",
-                self._word(select, "DISTINCT"),
-                hint="Group by all columns: SELECT a, b FROM … GROUP BY a, b.",
-            )
-        hints = {
-            "ORDER BY": "Leave it out: streams come in the order of time.",
-            "LIMIT": "Use a window such as [Rows 10] to keep the last elements.",
-            "OFFSET": "Leave it out.",
-        }
-        for clause, hint in hints.items():
-            node = select.args.get(clause.split()[0].lower())
-            if node is not None:
-                inside = place_of(node, self.text)
-                words = find_word(clause, self.text, inside.start if inside else 0, backwards=True)
-                end = inside.end if inside else words.end if words else 0
-                place = Place(self.text, words.start, end) if words else inside
-                raise MillstreamError(f"{clause} is not supported yet", place, hint=hint)
-
-    def _with_ctes(self, select: exp.Select) -> Catalog:
-        clause = select.args.get("with_") or select.args.get("with")
-        if clause is None:
-            return self.catalog
+    def _with_ctes(self, clause: exp.Expr) -> Catalog:
         catalog = Catalog(dict(self.catalog.entries))
-        outer, self.catalog = self.catalog, catalog
-        for at, cte in enumerate(clause.expressions):
-            self._check_new(cte, [c.alias.lower() for c in clause.expressions[:at]])
-            plan = self.query(cte.this)
-            if columns := cte.args["alias"].args.get("columns"):
-                place = Place.covering(*(place_of(c, self.text) for c in columns))
-                plan = renamed(plan, tuple(c.name for c in columns), f'WITH "{cte.alias}"', place)
-            catalog.entries[cte.alias.lower()] = View(cte.alias, plan, to_sql(cte.this))
-        self.catalog = outer
+        before, self.catalog = self.catalog, catalog
+        try:
+            for at, cte in enumerate(clause.expressions):
+                self._check_new(cte, [c.alias.lower() for c in clause.expressions[:at]])
+                plan = self.query(cte.this)
+                if columns := cte.args["alias"].args.get("columns"):
+                    place = Place.covering(*(place_of(c, self.text) for c in columns))
+                    names = tuple(c.name for c in columns)
+                    plan = renamed(plan, names, f'WITH "{cte.alias}"', place)
+                catalog.entries[cte.alias.lower()] = View(cte.alias, plan, to_sql(cte.this))
+        finally:
+            self.catalog = before
         return catalog
 
     def _check_new(self, cte: exp.Expr, taken: list[str]) -> None:
@@ -162,117 +284,6 @@ class _Binder:
                 name_place_of(cte.args["alias"], self.text),
                 hint="Give one of them another name.",
             )
-
-    def _grouped_or_not(self, select: exp.Select) -> Node:
-        stamped = _mentions(select, ("first", "last", "first_value", "last_value"))
-        sources = Sources(self.catalog, self.text, self.query, stamped, self.notices)
-        plan, scope, conditions = sources.bind(select)
-        where = select.args.get("where")
-        if where is not None:
-            conditions.append(Expressions(scope, self.text).condition(where.this, "WHERE"))
-        if conditions:
-            plan = Filter(conjunction(conditions), plan)
-        expressions = Expressions(scope, self.text, "the select list")
-        grouping = Grouping(expressions)
-        expressions.aggregate = grouping.aggregate
-        items = self._items(select, expressions, scope)
-        having = select.args.get("having")
-        condition = expressions.condition(having.this, "HAVING") if having is not None else None
-        group = select.args.get("group")
-        if group is None and not grouping.calls and condition is None:
-            return Project(_unique([(name, bound) for name, bound, _ in items]), plan)
-        return self._grouped(plan, grouping, group, items, condition, having, scope)
-
-    def _grouped(
-        self,
-        plan: Node,
-        grouping: Grouping,
-        group: exp.Expr | None,
-        items: list[tuple[str, Expression, exp.Expr]],
-        condition: Expression | None,
-        having: exp.Expr | None,
-        scope: Scope,
-    ) -> Node:
-        keys = self._keys(group, items, scope)
-        result: Node = grouping.plan(plan, keys)
-        if condition is not None and having is not None:
-            result = Filter(after_grouping(condition, keys, having.this, self.text), result)
-        outputs = [
-            (name, after_grouping(bound, keys, node, self.text)) for name, bound, node in items
-        ]
-        return Project(_unique(outputs), result)
-
-    def _keys(
-        self, group: exp.Expr | None, items: list[tuple[str, Expression, exp.Expr]], scope: Scope
-    ) -> Outputs:
-        """The grouping columns; a number or an alias stands for an item of the select list."""
-        keys: list[tuple[str, Expression]] = []
-        for node in _listed(group):
-            bound = self._key(node, items, scope)
-            if not any(there == bound for _, there in keys):
-                keys.append((key_name(node, bound, {name for name, _ in keys}), bound))
-        return tuple(keys)
-
-    def _key(
-        self, node: exp.Expr, items: list[tuple[str, Expression, exp.Expr]], scope: Scope
-    ) -> Expression:
-        if isinstance(node, exp.Column) and not node.table and scope.find(node.name) is None:
-            for name, bound, _ in items:
-                if name.lower() == node.name.lower():
-                    return self._not_aggregate(bound, node)
-        if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("rollup", "cube"):
-            word = str(node.this).upper()
-            raise MillstreamError(
-                f"{word} is not supported yet",
-                name_place_of(node, self.text),
-                hint="Write one query for each level.",
-            )
-        bound = Expressions(scope, self.text, "GROUP BY").bind(node)
-        if isinstance(bound, Literal) and bound.type == INTEGER:
-            if bound.value is None or not 1 <= bound.value <= len(items):
-                raise self._error(
-                    f"position {bound.value} of the select list does not exist",
-                    node,
-                    f"Write a number from 1 to {len(items)}, or a column.",
-                )
-            return self._not_aggregate(items[bound.value - 1][1], node)
-        return coerce(bound, STRING) if bound.type == NULL else bound
-
-    def _not_aggregate(self, bound: Expression, node: exp.Expr) -> Expression:
-        if any(isinstance(e, Column) and e.name.startswith("#agg") for e in walk(bound)):
-            raise self._error(
-                f"GROUP BY {to_sql(node)} stands for an aggregate",
-                node,
-                "Group by a column, and test the aggregate in HAVING.",
-            )
-        return bound
-
-    def _items(
-        self, select: exp.Select, expressions: Expressions, scope: Scope
-    ) -> list[tuple[str, Expression, exp.Expr]]:
-        """The select list: name, expression and text of every item, with * written out."""
-        items: list[tuple[str, Expression, exp.Expr]] = []
-        for node in select.expressions:
-            if isinstance(node, exp.Star):
-                items += [(name, column, node) for name, column in scope.all_columns()]
-            elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
-                items += [(n, c, node) for n, c in self._all_of(node, scope)]
-            else:
-                bound = expressions.bind(node.this if isinstance(node, exp.Alias) else node)
-                bound = coerce(bound, STRING) if bound.type == NULL else bound
-                self._check_alias(node)
-                items.append((_name(node), bound, node))
-        return items
-
-    def _check_alias(self, node: exp.Expr) -> None:
-        if isinstance(node, exp.Alias):
-            check_name(node.alias, "column", name_place_of(node, self.text))
-
-    def _all_of(self, node: exp.Column, scope: Scope) -> list[tuple[str, Column]]:
-        try:
-            return scope.all_columns(node.table)
-        except MillstreamError as error:
-            raise error.at(place_of(node.args["table"], self.text)) from None
 
 
 def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) -> Node:
@@ -295,49 +306,20 @@ def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) 
     return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
 
 
-def _listed(group: exp.Expr | None) -> list[exp.Expr]:
-    """The items of GROUP BY, those in parentheses too."""
-    if group is None:
-        return []
-    return [
-        n
-        for item in group.expressions
-        for n in (item.expressions if isinstance(item, exp.Tuple) else [item])
-    ]
+def _is_own(column: exp.Column, scope: Scope, aliases: set[str]) -> bool:
+    return is_known(scope, column) or (not column.table and column.name.lower() in aliases)
+
+
+def _unwrapped(node: exp.Expr) -> exp.Expr:
+    """A query without the parentheses around it."""
+    while isinstance(node, exp.Subquery) and not any(
+        node.args.get(word) for word in ("order", "limit", "offset", "with_")
+    ):
+        node = node.this
+    return node
 
 
 def _form(query: exp.Expr) -> str | None:
     while isinstance(query, exp.Subquery):
         query = query.this
     return query.args.get("form")
-
-
-def _name(node: exp.Expr) -> str:
-    """The name of a select item: its alias, its column's name, or its text."""
-    if isinstance(node, exp.Alias):
-        return node.alias
-    return node.name if isinstance(node, exp.Column) else to_sql(node)
-
-
-def _unique(outputs: list[tuple[str, Expression]]) -> Outputs:
-    """The outputs under different names: the second `price` becomes `price_2`."""
-    taken: set[str] = set()
-    result = []
-    for name, expression in outputs:
-        new, number = name, 1
-        while new.lower() in taken:
-            number += 1
-            new = f"{name}_{number}"
-        taken.add(new.lower())
-        result.append((new, expression))
-    return tuple(result)
-
-
-def _mentions(select: exp.Select, names: tuple[str, ...]) -> bool:
-    clauses = [*select.expressions, select.args.get("having")]
-    return any(
-        isinstance(n, exp.Anonymous) and str(n.this).lower() in names
-        for clause in clauses
-        if clause is not None
-        for n in clause.walk()
-    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import pyarrow as pa
+from sqlglot import exp
 
 from millstream.algebra.expressions import Column
 from millstream.errors import MillstreamError, closest
@@ -31,21 +32,39 @@ class Scope:
     """The entries of one FROM clause. Names are found in any case."""
 
     members: tuple[Member, ...]
+    using: tuple[tuple[str, Column], ...] = ()
+    """Names in lower case that an outer join with USING made one, with the column that has the
+    value of either side."""
 
     @property
     def plan_names(self) -> set[str]:
         return {plan for member in self.members for _, plan, _ in member.columns}
 
     def with_member(self, member: Member) -> Scope:
-        if any(m.alias.lower() == member.alias.lower() for m in self.members):
+        if member.alias and any(m.alias.lower() == member.alias.lower() for m in self.members):
             raise MillstreamError(
                 f'the name "{member.alias}" stands twice in FROM',
                 hint="Give one of them another alias.",
             )
-        return Scope((*self.members, member))
+        return replace(self, members=(*self.members, member))
+
+    def joined(self, other: Scope) -> Scope:
+        """The names of both."""
+        both = self
+        for member in other.members:
+            both = both.with_member(member)
+        mine = {name for name, _ in self.using}
+        return replace(both, using=(*self.using, *(u for u in other.using if u[0] not in mine)))
+
+    def merging(self, columns: dict[str, Column]) -> Scope:
+        """The scope in which these names, written alone, mean these columns."""
+        kept = tuple(u for u in self.using if u[0] not in columns)
+        return replace(self, using=(*kept, *columns.items()))
 
     def find(self, name: str, table: str | None = None) -> Column | None:
         """The column of that name, None if there is none; an error if there are several."""
+        if not table and (merged := dict(self.using).get(name.lower())) is not None:
+            return merged
         members = [self._member(table)] if table else list(self.members)
         found = [
             (member.alias, Column(plan, kind))
@@ -91,8 +110,9 @@ class Scope:
     def all_columns(self, table: str | None = None) -> list[tuple[str, Column]]:
         """The columns that * or alias.* stands for."""
         members = [self._member(table)] if table else list(self.members)
+        merged = {} if table else dict(self.using)
         return [
-            (c, Column(plan, kind))
+            (c, merged.get(c.lower(), Column(plan, kind)))
             for m in members
             for c, plan, kind in m.columns
             if table or m.shown(c)
@@ -120,6 +140,16 @@ class Scope:
         if member is None:
             raise self.no_member(alias, "*")
         return member
+
+
+def is_known(scope: Scope, node: exp.Column) -> bool:
+    """True when a name is a matter of the scope, also when it is a mistake there."""
+    if node.table:
+        return scope.member(node.table) is not None
+    try:
+        return scope.find(node.name) is not None
+    except MillstreamError:
+        return True
 
 
 def _listed(names: list[str]) -> str:

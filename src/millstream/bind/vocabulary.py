@@ -27,6 +27,7 @@ OPERATORS: dict[type, str] = {
     exp.DPipe: "concat",
     exp.NullSafeNEQ: "distinct_from",
 }
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 READING = {"=", "<>", "<", "<=", ">", ">=", "distinct_from", "+", "-", "coalesce", "nullif"}
 """Where a string constant beside a time or a number is read as one: ts > '2024-01-01'."""
 ALIASES = {

@@ -17,7 +17,7 @@ def running_order(  # type: ignore[no-untyped-def]
     below and above position fraction·(n−1), n, and the number of distinct values present.
     A tree of partial sums over the slots answers in logarithmic time.
     """
-    tree = _build(slot_counts, slot_starts)
+    tree = build_tree(slot_counts, slot_starts)
     groups = len(slot_starts) - 1
     totals = np.zeros(groups, np.int64)
     distinct = np.zeros(groups, np.int64)
@@ -52,13 +52,14 @@ def running_order(  # type: ignore[no-untyped-def]
         if totals[g] > 0 and last:
             place = fraction * (totals[g] - 1)
             low = np.int64(np.floor(place))
-            below[r] = start + _find(tree, start, size, low)
-            above[r] = below[r] if place == low else start + _find(tree, start, size, low + 1)
+            below[r] = start + find_rank(tree, start, size, low)
+            above[r] = below[r] if place == low else start + find_rank(tree, start, size, low + 1)
     return below, above, sizes, kinds
 
 
 @njit(cache=True)
-def _build(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def build_tree(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """A tree of partial sums over the slots of every group (Fenwick's)."""
     tree = counts.copy()
     for g in range(len(starts) - 1):
         start, size = starts[g], starts[g + 1] - starts[g]
@@ -70,7 +71,7 @@ def _build(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _find(tree: np.ndarray, start: int, size: int, rank: int) -> int:
+def find_rank(tree: np.ndarray, start: int, size: int, rank: int) -> int:
     """The slot, counted from the group's first, that holds the value of that rank (from 0)."""
     step = 1
     while step * 2 <= size:

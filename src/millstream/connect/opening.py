@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from millstream.algebra.changes import no_rows
+from millstream.catalog import STATEMENTS, Stream
 from millstream.connect.csv_source import CsvSource
 from millstream.connect.files import Files, format_of, resolve
 from millstream.connect.generator import open_generator
 from millstream.connect.json_source import JsonSource
 from millstream.connect.parquet_source import ParquetSource
 from millstream.connect.source import Slab, Slice, Source
+from millstream.connect.statement_source import StatementSource
 from millstream.connect.text_source import MAX_ROW_BYTES
 from millstream.errors import MillstreamError, closest
 
@@ -23,6 +27,18 @@ OPTIONS = {
     "parquet": ("format",),
     "generator": (),
 }
+
+
+def open_stream(stream: Stream, follow: bool) -> Source:
+    """The source of a declared stream, or of the modifications of a table."""
+    assert stream.source is not None
+    if stream.source == STATEMENTS:
+        rows = no_rows(stream.schema) if stream.rows is None else stream.rows
+        spool = Path(stream.base) / f"{stream.name}.changes" if stream.base else None
+        goes_on = follow and stream.of is None
+        return StatementSource(stream.name, stream.schema, rows, spool, goes_on)
+    options = dict(stream.options)
+    return open_source(stream.source, stream.name, stream.schema, options, stream.base, follow)
 
 
 def open_source(

@@ -1,36 +1,87 @@
-"""Tables read whole from a file, as they stand at the beginning of a run."""
+"""Tables in files: read whole as they stand at the beginning, or looked into for changes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 
+from millstream.connect.json_source import JsonSource
 from millstream.connect.opening import open_source
+from millstream.connect.source import Slab, Source
 from millstream.errors import MillstreamError
 
 BATCH = 1_000_000
+SAMPLE = 1_000
+STREAM_OPTIONS = ("ahead", "idle")
+_CHANGES = pa.schema([("op", pa.string()), ("ts", pa.string())])
+_WHOLE = re.compile(r"\s*[-+]?\d+(\.0*)?\s*")
 
 
-def load_table(
-    url: str, name: str, schema: pa.Schema, options: Mapping[str, str], base: str
-) -> pa.RecordBatch:
-    """All rows of a bounded source. A bad row is an error: a table must not lack rows unnoticed."""
-    source = open_source(url, name, schema, options, base, follow=False)
-    position, ended, parts = source.start(), False, []
-    while not ended:
-        slices, position, ended = source.plan(position, BATCH)
-        for piece in slices:
-            slab = source.read(piece, schema.names)
+@dataclass(frozen=True)
+class TableFiles:
+    """The files that tables come from, relative to a folder."""
+
+    base: str
+
+    def load(
+        self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
+    ) -> pa.RecordBatch:
+        """All rows of a bounded source. A bad row is an error: none must be missing unnoticed."""
+        source = open_source(url, name, schema, options, self.base, follow=False)
+        slabs = _slabs(source, schema.names)
+        for slab in slabs:
             if slab.errors.num_rows:
                 first = slab.errors.slice(0, 1).to_pylist()[0]
                 raise MillstreamError(
                     f'row {first["seq"]} of table "{name}" cannot be read: {first["reason"]}',
                     hint="Mend the row in the file.",
                 )
-            parts.append(slab.rows)
-    table = pa.Table.from_batches(parts, schema=schema).combine_chunks()
-    arrays = [
-        pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type) for c in table.columns
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        table = pa.Table.from_batches([slab.rows for slab in slabs], schema=schema)
+        arrays = [
+            pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type)
+            for c in table.columns
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def time_of_changes(
+        self, url: str, options: Mapping[str, str]
+    ) -> tuple[pa.DataType | None, ...]:
+        """The type of `ts` in a source with changes, one that has columns `op` and `ts`.
+
+        Empty for any other, also for one that cannot be read: what is wrong is told by who reads
+        it. Without rows it is a timestamp.
+        """
+        if options.get("header", "true").lower() != "true":
+            return ()
+        given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
+        try:
+            source = open_source(url, "changes", _CHANGES, given, self.base, follow=False)
+            slabs = _slabs(source, _CHANGES.names, SAMPLE)
+        except MillstreamError:
+            return ()
+        values = [t for slab in slabs for t in slab.rows.drop_null().column(1).to_pylist()]
+        if not values:
+            return () if isinstance(source, JsonSource) else (pa.timestamp("us"),)
+        return (pa.int64() if is_whole(values[0]) else pa.timestamp("us"),)
+
+
+def is_whole(text: str) -> bool:
+    """Whether a time is a number, not a timestamp.
+
+    >>> is_whole(" 17 "), is_whole("2024-05-01 10:00:00")
+    (True, False)
+    """
+    return _WHOLE.fullmatch(text) is not None
+
+
+def _slabs(source: Source, names: Sequence[str], most: int | None = None) -> list[Slab]:
+    """What a source holds, to its end, or about as many rows as asked for."""
+    position, ended, found, rows = source.start(), False, [], 0
+    while not ended and (most is None or rows < most):
+        slices, position, ended = source.plan(position, most or BATCH)
+        rows += max(1, sum(piece.rows for piece in slices))
+        found += [source.read(piece, names) for piece in slices]
+    return found

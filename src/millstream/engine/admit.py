@@ -15,9 +15,11 @@ from millstream.algebra.time import DAWN, Domain
 from millstream.algebra.types import STRING
 from millstream.catalog import Stream
 from millstream.columns.keys import as_words
+from millstream.columns.versions import UPDATE
 from millstream.connect.cells import as_csv
 from millstream.connect.source import ERRORS, ROW_TEXT
 from millstream.engine.clock import Header
+from millstream.operators.table_scan import SPELLINGS, kinds_of
 
 FARTHEST = 2**60
 """Instants beyond this cannot be counted with: windows would run out of numbers."""
@@ -58,13 +60,19 @@ def admit(
 
     Law: a row is late exactly when its ts < m − slack, m being the largest timestamp that arrived
     before it, or at or before a heartbeat that its source sent before it, whatever the cut into
-    slices; a row without a timestamp is bad. `whole` gives the same rows with all their columns, to
-    show those that are refused.
+    slices; a row without a timestamp is bad, and so is a modification that does nothing known.
+    `whole` gives the same rows with all their columns, to show those that are refused.
     """
     ts, missing = _stamps(stream, rows, seq, gate)
     if missing.any():
-        reason = f'column "{stream.order_by}" is NULL, and the stream is ordered by it'
+        what = "stream is" if stream.op is None else "changes of the table are"
+        reason = f'column "{stream.order_by}" is NULL, and the {what} ordered by it'
         errors = _with_errors(errors, whole(), seq, missing, reason)
+    if stream.op is not None:
+        wrong, reasons = _wrong_ops(stream, rows.column(stream.op), missing)
+        if wrong.any():
+            errors = _with_errors(errors, whole(), seq, wrong, reasons)
+            missing = missing | wrong
     start = DAWN if gate.largest is None else gate.largest
     ahead = -1 if stream.ahead is None else stream.ahead
     told = np.array(beats, np.int64).reshape(-1, 2)
@@ -93,6 +101,17 @@ def admit(
         now=gate.now,
     )
     return Admitted(elements, np.flatnonzero(late), ts[late], errors, header)
+
+
+def _wrong_ops(stream: Stream, ops: pa.Array, known_bad: np.ndarray) -> tuple[np.ndarray, pa.Array]:
+    """More modifications of a table that cannot be carried out, and the reason of each."""
+    kinds = kinds_of(ops)
+    wrong = ((kinds < 0) | ((kinds == UPDATE) & (not stream.keyed))) & ~known_bad
+    known = ", ".join(words[0] for words in SPELLINGS.values())
+    shown = pc.binary_join_element_wise('"', ops, '"', "").fill_null("NULL")
+    said = pc.binary_join_element_wise(f'column "{stream.op}": ', shown, f" is none of {known}", "")
+    keyless = pa.scalar("an update needs a KEY, and the table has none")
+    return wrong, pc.if_else(pa.array(kinds == UPDATE), keyless, said).filter(pa.array(wrong))
 
 
 def _stamps(
@@ -143,13 +162,16 @@ def _sort_out(
 
 
 def _with_errors(
-    errors: pa.RecordBatch, rows: pa.RecordBatch, seq: np.ndarray, bad: np.ndarray, reason: str
+    errors: pa.RecordBatch,
+    rows: pa.RecordBatch,
+    seq: np.ndarray,
+    bad: np.ndarray,
+    reason: str | pa.Array,
 ) -> pa.RecordBatch:
     index = np.flatnonzero(bad)
+    reasons = pa.array([reason] * len(index), STRING) if isinstance(reason, str) else reason
     cells = [as_csv(column) for column in take_rows(rows, index).columns]
     told = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*cells, ","), 0, ROW_TEXT)
-    more = pa.RecordBatch.from_arrays(
-        [pa.array(seq[index]), pa.array([reason] * len(index), STRING), told], schema=ERRORS
-    )
+    more = pa.RecordBatch.from_arrays([pa.array(seq[index]), reasons, told], schema=ERRORS)
     both = concat_rows([errors, more], ERRORS)
     return take_rows(both, np.argsort(both.column(0).to_numpy(), kind="stable"))

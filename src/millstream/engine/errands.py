@@ -88,7 +88,7 @@ def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int)
 def _errands_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[Errand]:
-    if len(slices) <= 1 or stream.ahead is not None:
+    if len(slices) <= 1 or stream.ahead is not None or stream.op is not None:
         return [Errand(stream.name, tuple(slices), None, ended, now)] if slices or ended else []
     errands, prior = [], None
     for slice_ in slices:
@@ -193,9 +193,9 @@ def _sides(stream: Stream, graph: Graph) -> list[str]:
 
 
 def _columns(stream: Stream, graph: Graph) -> list[str]:
-    """The columns somebody reads, and the one that orders."""
+    """The columns somebody reads, and those that every element is judged by."""
     used = {name for scan in graph.scans.get(stream.name, ()) for name, _ in scan.columns}
-    return [n for n in stream.schema.names if n in used or n == stream.order_by]
+    return [n for n in stream.schema.names if n in used or n in (stream.order_by, stream.op)]
 
 
 def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:

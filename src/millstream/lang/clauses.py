@@ -1,4 +1,4 @@
-"""The clauses after the columns: ORDER BY, SLACK, KEY, SOURCE, WITH, in any order."""
+"""The clauses after the columns: ORDER BY, SLACK, KEY, SOURCE, WITH and others, in any order."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class Clauses(Columns):
         found: dict[str, Any] = {}
         while self._curr:
             clause, word = self._curr, " ".join(self._curr.text.upper().split())
+            if self._match_text_seq("NON", "RETROACTIVE", advance=False):
+                word = "NON RETROACTIVE"
             if word not in allowed:
                 self._wrong_clause(word, allowed)
             self._advance()
@@ -48,6 +50,9 @@ class Clauses(Columns):
             return "slack", self._parse_length("SLACK")
         if word == "KEY":
             return "key", self.read_names()
+        if word == "NON RETROACTIVE":
+            self._advance()
+            return "non_retroactive", True
         if word == "SOURCE":
             if not self._match(TokenType.STRING):
                 self.expect("a string after SOURCE", hint="Write for example SOURCE 'bids.csv'.")

@@ -1,4 +1,4 @@
-"""DROP, SHOW, DESCRIBE, EXPLAIN, SET, and what is not part of the language."""
+"""All statements: DROP, SHOW, DESCRIBE, EXPLAIN, SET, and what is not part of the language."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import closest
-from millstream.lang.definitions import Definitions
 from millstream.lang.faults import STATEMENTS
+from millstream.lang.modifications import Modifications
 from millstream.lang.statements import (
     Describe,
     Drop,
@@ -23,10 +23,7 @@ KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
 STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL")
 NOT_YET = {
-    "INSERT": "Load a table's rows with SOURCE.",
-    "UPDATE": "Give the table a source with changes.",
-    "DELETE": "Give the table a source with changes.",
-    "MERGE": "Give the table a source with changes.",
+    "MERGE": "Write INSERT: a row replaces the one of its KEY.",
     "REGISTER": "Write CREATE STREAM name (columns) SOURCE '…'.",
     "AGGREGATE": "Use one of the built-in aggregates.",
     "VALUES": "Write SELECT.",
@@ -61,7 +58,7 @@ NEVER = [
 ]
 
 
-class Commands(Definitions):
+class Commands(Modifications):
     """The whole language: one statement from the tokens of one statement."""
 
     def parse_one(self, tokens: list[Token], text: str) -> Statement:
@@ -83,6 +80,9 @@ class Commands(Definitions):
         readers: dict[str, Any] = {
             "CREATE": self.parse_create,
             "STREAM": self.parse_stream,
+            "INSERT": self.parse_insert,
+            "UPDATE": self.parse_update,
+            "DELETE": self.parse_delete,
             "DROP": self._parse_drop_statement,
             "SHOW": self._parse_show_statement,
             "DESCRIBE": self._parse_describe_statement,

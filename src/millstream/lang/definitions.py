@@ -17,7 +17,7 @@ from millstream.lang.statements import (
 )
 
 STREAM_CLAUSES = ("ORDER BY", "SLACK", "SOURCE", "WITH")
-TABLE_CLAUSES = ("KEY", "SOURCE", "WITH")
+TABLE_CLAUSES = ("KEY", "NON RETROACTIVE", "SLACK", "SOURCE", "WITH")
 
 
 class Definitions(Clauses):

@@ -32,7 +32,20 @@ CLAUSES = [
     "SELECT",
 ]
 CLAUSE_PAIRS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"}
-STATEMENTS = ("SELECT", "CREATE", "STREAM", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "WITH")
+STATEMENTS = (
+    "SELECT",
+    "CREATE",
+    "STREAM",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "DROP",
+    "SHOW",
+    "DESCRIBE",
+    "EXPLAIN",
+    "SET",
+    "WITH",
+)
 CLAUSES_NOT_YET = [
     "LATERAL",
     "MATCH_RECOGNIZE",

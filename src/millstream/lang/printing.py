@@ -13,13 +13,17 @@ from millstream.lang.statements import (
     CreateStreamAs,
     CreateTable,
     CreateView,
+    Delete,
     Describe,
     Drop,
     Explain,
+    Insert,
+    Modification,
     QueryStatement,
     Set,
     Show,
     Statement,
+    Update,
 )
 from millstream.lang.tokens import quoted
 
@@ -47,6 +51,8 @@ def _parts(node: Statement) -> list[str]:
             return [
                 f"CREATE TABLE {quoted(node.name)} ({_columns(node.columns)})",
                 f"KEY{_names(node.key)}" if node.key else "",
+                "NON RETROACTIVE" if node.non_retroactive else "",
+                f"SLACK {node.slack}" if node.slack else "",
                 *_source_and_options(node),
             ]
         case CreateStreamAs():
@@ -56,6 +62,8 @@ def _parts(node: Statement) -> list[str]:
             ]
         case CreateView():
             return [f"CREATE VIEW {quoted(node.name)}{_names(node.columns)} AS", to_sql(node.query)]
+        case Modification():
+            return [*_changing(node), f"AT {to_sql(node.at)}" if node.at is not None else ""]
         case Drop():
             exists = "IF EXISTS" if node.if_exists else ""
             return ["DROP", node.kind.upper(), exists, quoted(node.name)]
@@ -69,6 +77,23 @@ def _parts(node: Statement) -> list[str]:
         case Set():
             return ["SET", ".".join(map(quoted, node.name.split("."))), "=", _string(node.value)]
     raise TypeError(f"{type(node).__name__} is not a statement")
+
+
+def _changing(node: Modification) -> list[str]:
+    match node:
+        case Insert():
+            rows = ", ".join(f"({', '.join(map(to_sql, row))})" for row in node.rows)
+            return [f"INSERT INTO {quoted(node.name)}{_names(node.columns)} VALUES", rows]
+        case Update():
+            values = ", ".join(f"{quoted(name)} = {to_sql(value)}" for name, value in node.values)
+            return [f"UPDATE {quoted(node.name)} SET", values, _where(node.where)]
+        case Delete():
+            return [f"DELETE FROM {quoted(node.name)}", _where(node.where)]
+    raise TypeError(f"{type(node).__name__} is not a modification")
+
+
+def _where(condition: exp.Expr | None) -> str:
+    return f"WHERE {to_sql(condition)}" if condition is not None else ""
 
 
 def _source_and_options(node: CreateStream | CreateTable) -> list[str]:

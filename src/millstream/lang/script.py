@@ -10,7 +10,7 @@ from millstream.lang.commands import Commands
 from millstream.lang.dialect import Millstream
 from millstream.lang.faults import SyntaxFault
 from millstream.lang.guard import check_script, check_tree, deep_stack
-from millstream.lang.statements import Statement
+from millstream.lang.statements import Modification, Statement
 
 
 def parse_script(text: str) -> tuple[Statement, ...]:
@@ -56,6 +56,7 @@ def _parse_statement(tokens: list[Token], text: str) -> Statement:
     except Exception as error:  # whatever else sqlglot stumbles over is the author's syntax
         raise MillstreamError("the statement cannot be read here", parser.place_at()) from error
     query = getattr(statement, "query", None)
-    if query is not None:
-        check_tree(query, statement.place)
+    trees = statement.trees if isinstance(statement, Modification) else (query,) if query else ()
+    for tree in trees:
+        check_tree(tree, statement.place)
     return statement

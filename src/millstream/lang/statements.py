@@ -69,15 +69,70 @@ class CreateView(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateTable(Named):
-    """A relation that comes from outside."""
+    """A relation that comes from outside, or is changed by statements."""
 
     columns: tuple[ColumnDef, ...]
     key: tuple[str, ...] = ()
+    non_retroactive: bool = False
+    slack: Interval | None = None
     source: str | None = None
     options: Options = ()
     key_place: Place | None = field(default=None, compare=False, repr=False)
+    non_retroactive_place: Place | None = field(default=None, compare=False, repr=False)
+    slack_place: Place | None = field(default=None, compare=False, repr=False)
     source_place: Place | None = field(default=None, compare=False, repr=False)
     options_place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Modification(Named):
+    """A statement that changes a table; `at` is when, None for the beginning."""
+
+    at: exp.Expr | None = None
+
+    @property
+    def trees(self) -> tuple[exp.Expr, ...]:
+        """The expressions in it."""
+        return () if self.at is None else (self.at,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insert(Modification):
+    """More rows for a table; `columns` None stands for all of them."""
+
+    columns: tuple[str, ...] | None = None
+    rows: tuple[tuple[exp.Expr, ...], ...]
+    columns_place: Place | None = field(default=None, compare=False, repr=False)
+    row_places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def trees(self) -> tuple[exp.Expr, ...]:
+        return (*super().trees, *(value for row in self.rows for value in row))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update(Modification):
+    """New values for the rows of a table that meet a condition."""
+
+    values: tuple[tuple[str, exp.Expr], ...]
+    where: exp.Expr | None = None
+    value_places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def trees(self) -> tuple[exp.Expr, ...]:
+        where = () if self.where is None else (self.where,)
+        return (*super().trees, *where, *(value for _, value in self.values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delete(Modification):
+    """Remove the rows of a table that meet a condition."""
+
+    where: exp.Expr | None = None
+
+    @property
+    def trees(self) -> tuple[exp.Expr, ...]:
+        return super().trees if self.where is None else (*super().trees, self.where)
 
 
 @dataclass(frozen=True, kw_only=True)

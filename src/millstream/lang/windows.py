@@ -189,6 +189,8 @@ class Windows(Expressions):
             "PRECEDING",
             "SOURCE",
             "SLACK",
+            "KEY",
+            "NON",
         )
 
     def _signed_number(self, what: str, example: str) -> Token:

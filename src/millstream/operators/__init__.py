@@ -16,6 +16,7 @@ from millstream.operators.scan import Scan
 from millstream.operators.semi_join import SemiJoin
 from millstream.operators.stamp import Stamp
 from millstream.operators.stored import Stored
+from millstream.operators.table_scan import TableScan
 from millstream.operators.tagged import Tagged
 from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
 from millstream.operators.top_k import TopK
@@ -33,6 +34,7 @@ OPERATORS = (
     Filter,
     Project,
     LookupJoin,
+    TableScan,
     Join,
     SemiJoin,
     AntiJoin,

@@ -15,7 +15,7 @@ from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
-from millstream.columns.keys import factorize
+from millstream.columns.keys import factorize, same_values
 from millstream.operators.events import net, unfold
 
 ENTER, UPDATE, LEAVE, NOTHING = 0, 1, 2, 3
@@ -169,6 +169,9 @@ def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndar
         if len(index) == 0:
             break
         here, before = column.take(pa.array(index)), column.take(pa.array(previous[index]))
+        if pa.types.is_list(column.type):
+            same[index] = same_values(here, before)
+            continue
         equal = pc.equal(here, before)
         both = pc.and_(pc.is_null(here), pc.is_null(before))
         equal = pc.or_(pc.fill_null(equal, False), both)

@@ -142,6 +142,8 @@ def _single(tokens: Tokens, schema: pa.Schema) -> Expression:
         kind = _type(tokens.take(), tokens)
         tokens.expect(")")
         return Cast(value, kind)
+    if word == "array" and (missing := _missing_array(tokens)) is not None:
+        return missing
     if type_from_text(word) is not None and (constant := _constant(token, tokens)) is not None:
         return constant
     if tokens.has("("):
@@ -181,6 +183,10 @@ def _case(tokens: Tokens, schema: pa.Schema) -> Expression:
 
 
 def _type(word: str, tokens: Tokens) -> pa.DataType:
+    if word.lower() == "array" and tokens.has("<"):
+        inner = _type(tokens.take(), tokens)
+        tokens.expect(">")
+        return pa.list_(inner)
     text = word
     if tokens.has("("):
         text += f"({', '.join(tokens.names())})"
@@ -189,6 +195,19 @@ def _type(word: str, tokens: Tokens) -> pa.DataType:
     if kind is None:
         raise MillstreamError(f'type "{text}" does not exist')
     return kind
+
+
+def _missing_array(tokens: Tokens) -> Literal | None:
+    """array<string> NULL; None if it is a column of that name."""
+    here = tokens.at
+    try:
+        kind = _type("array", tokens)
+    except MillstreamError:
+        kind = NULL
+    if pa.types.is_list(kind) and tokens.has("null"):
+        return Literal(None, kind)
+    tokens.at = here
+    return None
 
 
 def _constant(word: str, tokens: Tokens) -> Literal | None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction
-from millstream.algebra.node import Node
+from millstream.algebra.node import EVERYWHERE, Node
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
@@ -27,6 +27,7 @@ from millstream.operators import (
     Rows,
     Scan,
     SemiJoin,
+    TableScan,
     TopK,
 )
 from millstream.operators.rows import EVER
@@ -57,7 +58,9 @@ def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[
         raise MillstreamError(f'operator "{word}" does not exist')
     tokens, rest = Tokens(words), lines[1:]
     inputs: list[Node] = []
-    for _ in range(_width(NAMES[word])):
+    while len(inputs) < _width(NAMES[word]) or (
+        NAMES[word] is TableScan and not inputs and rest and _indent(rest[0]) > indent
+    ):
         below, rest = _parse(rest, indent + 2, catalog)
         inputs.append(below)
     read = _READERS.get(word)
@@ -79,6 +82,8 @@ def _indent(line: str) -> int:
 def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
     """A scan of all columns, or of those in parentheses."""
     stream = catalog.find(tokens.name())
+    if isinstance(stream, Table) and stream.changes is not None:
+        stream = stream.changes
     if not isinstance(stream, Stream):
         raise MillstreamError(f'"{stream.name}" is not a declared stream')
     whole = stream.scan()
@@ -126,11 +131,22 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Rows(count, partition, length, slide, below)
 
 
-def _lookup_join(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    outer = tokens.has("left")
+def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
+    table = _table(tokens, catalog)
+    since = tokens.names() if tokens.has("since") else ()
+    return TableScan(table.content, table.key, below, since)
+
+
+def _table(tokens: Tokens, catalog: Catalog) -> Table:
     table = catalog.find(tokens.name())
     if not isinstance(table, Table):
         raise MillstreamError(f'"{table.name}" is not a table')
+    return table
+
+
+def _lookup_join(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    outer = tokens.has("left")
+    table = _table(tokens, catalog)
     tokens.expect("(")
     names = tokens.names()
     tokens.expect(")")
@@ -170,7 +186,7 @@ def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
             tokens.expect("last")
         return name, descending, first
 
-    limit = None if tokens.has("all") else int(tokens.take())
+    limit = None if tokens.has("all") or tokens.has("none") else int(tokens.take())
     offset = int(tokens.take()) if tokens.has("offset") else 0
     tokens.expect("by")
     ordered = tokens.listed(order) if tokens.second in ("desc", "nulls") else ()
@@ -185,9 +201,11 @@ def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         arguments = () if tokens.has("*") else tokens.names()
         tokens.expect(")")
         tokens.expect("as")
-        parameter = None
+        parameter: float | str | None = None
         if function == "quantile":
             arguments, parameter = arguments[:-1], float(arguments[-1])
+        elif function.startswith("string_agg"):
+            arguments, parameter = arguments[:-1], arguments[-1]
         argument = below.schema.field(arguments[0]).type if arguments else None
         kind = result_type(function, argument)
         if kind is None:
@@ -206,6 +224,8 @@ def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if tokens.has("anywhere"):
         return Exchange(None, below)
+    if tokens.has("everywhere"):
+        return Exchange(EVERYWHERE, below)
     if tokens.has("by"):
         return Exchange(tokens.names(), below)
     for word in ("to", "one", "bucket"):
@@ -221,6 +241,7 @@ _READERS: dict[str, Callable[..., Node]] = {
     "RangeSlide": _range_slide,
     "Rows": _rows,
     "LookupJoin": _lookup_join,
+    "TableScan": _table_scan,
     "Join": _joined(Join),
     "SemiJoin": _joined(SemiJoin),
     "AntiJoin": _joined(AntiJoin),

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 import pyarrow as pa
 
@@ -13,12 +14,12 @@ from millstream.connect.casting import from_text
 from millstream.connect.csv_source import CsvSource
 from millstream.connect.files import Files
 from millstream.connect.source import Slab
-from millstream.lang import CreateStream, parse_script
+from millstream.lang import CreateStream, CreateTable, Statement, parse_script
 from millstream.testing.fed_source import csv_line
 from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
 from millstream.testing.golden_file import STEPS, GoldenFile, Row, split_row
 from millstream.testing.results import Shape, difference, rows_of
-from millstream.testing.stage import Definitions, Told
+from millstream.testing.stage import Definitions, Told, is_given
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,10 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
         defined = Definitions.of(file, scratch)
     for block in file.of("file"):
         (folder / block.words).write_text(block.text + "\n", encoding="utf-8")
+    fed = {block.words.lower() for block in file.of("feed")}
     for stream in defined.session.streams.values():
+        if is_given(stream, fed):
+            continue
         rows = [
             split_row(line, block.place)
             for block in file.of("feed")
@@ -74,14 +78,14 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
         lines = [header, *map(csv_line, rows)]
         (folder / f"{stream.name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     script = folder / "script.sql"
-    script.write_text(_script(file), encoding="utf-8")
+    script.write_text(_script(file, fed), encoding="utf-8")
     shapes = defined.shapes()
     derived = set(defined.session.queries) - set(defined.queries) - file.names
     shown = {n: s for n, s in shapes.items() if n.removesuffix(".changes") not in derived}
     return Bounded(script, _expected(file, list(defined.queries), shapes), shown)
 
 
-def _script(file: GoldenFile) -> str:
+def _script(file: GoldenFile, fed: set[str]) -> str:
     statements = []
     for block in file.of("script", "query"):
         if block.kind == "query":
@@ -90,10 +94,14 @@ def _script(file: GoldenFile) -> str:
         for statement in parse_script(block.text):
             place = statement.place
             text = place.text[place.start : place.end]
-            if isinstance(statement, CreateStream) and statement.source is None:
-                text += f" SOURCE '{statement.name}.csv'"
+            if isinstance(statement, CreateStream) or _is_fed(statement, fed):
+                text += "" if statement.source else f" SOURCE '{statement.name}.csv'"
             statements.append(f"{text};")
     return "\n".join(statements) + "\n"
+
+
+def _is_fed(statement: Statement, fed: set[str]) -> TypeGuard[CreateTable]:
+    return isinstance(statement, CreateTable) and statement.name.lower() in fed
 
 
 def _expected(file: GoldenFile, queries: Sequence[str], shapes: dict[str, Shape]) -> Told:
@@ -105,17 +113,20 @@ def _expected(file: GoldenFile, queries: Sequence[str], shapes: dict[str, Shape]
 
 
 def _read(path: Path, shape: Shape) -> list[Row]:
-    """The rows of a CSV file, its columns by position: two of them may have the same name."""
+    """The rows of a CSV file, its columns by position: two of them may have the same name.
+
+    Arrays stay the text they are.
+    """
     if not path.exists():
         return []
     texts = pa.schema([(f"column{i}", pa.string()) for i in range(len(shape.schema))])
     source = CsvSource(path.stem, texts, Files(str(path), False, "csv"), header=False)
     table = pa.Table.from_batches([slab.rows for slab in _slabs(source)], texts)[1:]
+    kinds = [pa.string() if pa.types.is_list(kind) else kind for kind in shape.schema.types]
     columns = [
-        from_text(column.combine_chunks(), kind).values
-        for column, kind in zip(table.columns, shape.schema.types)
+        from_text(column.combine_chunks(), kind).values for column, kind in zip(table.columns, kinds)
     ]
-    return rows_of(shape, pa.Table.from_arrays(columns, schema=shape.schema))
+    return rows_of(shape, pa.Table.from_arrays(columns, shape.schema.names))
 
 
 def _slabs(source: CsvSource) -> list[Slab]:

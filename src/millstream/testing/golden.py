@@ -7,6 +7,7 @@ after `----`. Lines that begin with # are comments.
     script                 statements; streams without SOURCE are fed by the file
     query NAME             one query; after ---- what its author is told, if that is to be checked
     feed STREAM            rows, one a line: the declared columns in order, cells between |
+    feed TABLE             changes: op, time, then the columns; declare it WITH (time = 'integer')
     feed STREAM at TIME    the same, with the clock moved first, for streams stamped on arrival
     heartbeat STREAM 10    the source says that nothing at or before this instant will come
     clock TIME             time passes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from millstream.algebra.node import Node, map_inputs
 from millstream.errors import MillstreamError
 from millstream.plan.text import parse_plan
-from millstream.rules import RULES
+from millstream.rules import OTHER_WAY, RULES
 from millstream.session import Session
 
 NO_CHANGE = "no change"
-BY_NAME = {rule.__name__: rule for rule in RULES}
+BY_NAME = {rule.__name__: rule for rule in (*RULES, *OTHER_WAY)}
 
 
 def rule_result(name: str, plan: str, session: Session) -> str:

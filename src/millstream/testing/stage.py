@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.algebra.time import Domain
 from millstream.catalog import Stream
 from millstream.connect.casting import from_text
-from millstream.connect.source import ERRORS
+from millstream.connect.source import ERRORS, Source
 from millstream.engine.errands import plan_errands, ticks
 from millstream.engine.outputs import COMPLETE, STREAM, Query, late_schema, stamp_type
 from millstream.local.host import LocalHost
@@ -78,6 +78,8 @@ class Definitions:
                 kind = results.STREAM if query.form == STREAM else results.TAGGED
                 found[query.name] = Shape(kind, query.result_schema)
         for stream in self.session.streams.values():
+            if stream.of is not None:
+                continue
             layout = late_schema(stream.schema, stream.domain)
             found[f"{stream.name}.late"] = Shape(results.BAG, layout)
             found[f"{stream.name}.errors"] = Shape(results.BAG, ERRORS)
@@ -93,8 +95,12 @@ class Stage:
         self.definitions = Definitions.of(file, self.folder.name, configuration.settings)
         session = self.definitions.session
         self.streams = session.streams
-        self.sources = {
-            s.name: FedSource(s.name, s.schema, s.is_internal) for s in self.streams.values()
+        fed = {block.words.split()[0].lower() for block in file.of("feed") if block.words}
+        self.sources: dict[str, Source] = {
+            s.name: session.open(s, follow=False)
+            if is_given(s, fed)
+            else FedSource(s.name, s.schema, s.is_internal)
+            for s in self.streams.values()
         }
         self.kept = Kept()
         stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
@@ -113,11 +119,11 @@ class Stage:
             case "feed" if words:
                 self._move_clock(block, " ".join(words[2:]))
                 stream = self._stream(words[0], block)
-                self.sources[stream.name].feed([_row(line, stream, block) for line in block.body])
+                self._fed(stream, block).feed([_row(line, stream, block) for line in block.body])
             case "heartbeat" if len(words) > 1:
                 stream = self._stream(words[0], block)
                 instant = _instant(" ".join(words[1:]), stream.domain, block.place)
-                self.sources[stream.name].promise(instant)
+                self._fed(stream, block).promise(instant)
             case "clock":
                 self._move_clock(block, block.words)
                 self.host.step(ticks(self.streams, self.host.positions, self.now))
@@ -125,7 +131,8 @@ class Stage:
                 self._restart()
             case "end":
                 for source in self.sources.values():
-                    source.closed = True
+                    if isinstance(source, FedSource):
+                        source.closed = True
             case _:
                 raise GoldenError(f"{block.place}: {block.kind} lacks something")
         if not self.configuration.together:
@@ -161,6 +168,12 @@ class Stage:
             self.host = self.host.restarted(Path(self.folder.name) / "state")
             self.saved = self.host.batches
 
+    def _fed(self, stream: Stream, block: Block) -> FedSource:
+        source = self.sources[stream.name]
+        if not isinstance(source, FedSource):
+            raise GoldenError(f'{block.place}: "{stream.name}" is never fed')
+        return source
+
     def _stream(self, name: str, block: Block) -> Stream:
         for stream in self.streams.values():
             if stream.name.lower() == name.lower():
@@ -170,6 +183,11 @@ class Stage:
     def _move_clock(self, block: Block, time: str) -> None:
         if time:
             self.now = _instant(time, Domain.TIMESTAMP, block.place)
+
+
+def is_given(stream: Stream, fed: set[str]) -> bool:
+    """Whether the changes of a table come from its script, and not by being fed."""
+    return (stream.op is not None or stream.of is not None) and stream.name.lower() not in fed
 
 
 def _row(line: str, stream: Stream, block: Block) -> Row:

@@ -1,0 +1,79 @@
+"""Running aggregates over different values: sum(DISTINCT x) and the like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.aggregates.builtin import DISTINCT as SUFFIX
+from millstream.aggregates.builtin import result_type
+from millstream.aggregates.entries import Entries, Slots
+from millstream.aggregates.running import RUNNING, TOTALS, total_name
+from millstream.columns.collection import weights_once
+from millstream.columns.keys import validity
+from millstream.columns.trace import Trace
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A running aggregate in which every value counts once, as long as it is present at all."""
+
+    function: str
+    by_rest: bool = False
+
+    def run(
+        self,
+        trace: Trace,
+        weights: np.ndarray,
+        groups: np.ndarray,
+        values: pa.Array,
+        by: tuple[pa.Array, ...],
+        present: Entries,
+        group_count: int,
+        parameter: str | float | None,
+    ) -> tuple[pa.Array, Entries]:
+        """The result for every row of the trace, and the values present at the end."""
+        known = validity(values)
+        valid = np.ones(len(values), np.bool_) if known is None else known
+        slots = Slots.of(present, values, by, groups, group_count, valid)
+        once = weights_once(trace.event, weights, valid, slots.slots, slots.counts)
+        before = len(present.count)
+        every = _from_the_beginning(trace, present.group)
+        moved = np.concatenate([np.ones(before, np.int64), once])
+        running = RUNNING[self.function]
+        results = []
+        for total in ("count", total_name(running, values.type)):
+            if total is not None:
+                sums = _sums(total, every, moved, slots.every, group_count)
+                results.append(tuple(part[: len(trace)] for part in sums))
+        kind = result_type(self.function, values.type)
+        assert kind is not None, "the binder has asked for the type"
+        result = running.finish(results[0][0], results[-1], values.type, kind)
+        return result, slots.left()
+
+
+def _sums(
+    total: str, trace: Trace, weights: np.ndarray, values: pa.Array, group_count: int
+) -> tuple[np.ndarray, ...]:
+    """What a total comes to in every row, from nothing."""
+    columns: list[np.ndarray] = [np.zeros(group_count, kind) for kind in TOTALS[total].columns]
+    return TOTALS[total].run(trace, weights, values, columns)
+
+
+def _from_the_beginning(trace: Trace, present: np.ndarray) -> Trace:
+    """The trace after events that bring in what is present; those write a row behind the others."""
+    count = len(present)
+    before = np.arange(count, dtype=np.int32)
+    spare = np.full(count, len(trace), np.int32)
+    return replace(
+        trace,
+        event=np.concatenate([before, trace.event + np.int32(count)]),
+        group=np.concatenate([present.astype(np.int32), trace.group]),
+        row=np.concatenate([spare, trace.row]),
+        ts=np.append(trace.ts, 0),
+    )
+
+
+DISTINCT = {name + SUFFIX: Distinct(name) for name in RUNNING if name != "count"}

@@ -1,0 +1,210 @@
+"""What statements have done to tables: the rows they begin with, and what changed when."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import concat_rows, take_rows
+from millstream.algebra.time import Domain
+from millstream.algebra.types import INTEGER, STRING
+from millstream.bind.modifications import Deed, bind_modification
+from millstream.bind.tables import modifications, static_table
+from millstream.catalog import STATEMENTS, Catalog, Stream, Table, kind_of
+from millstream.columns.keys import factorize
+from millstream.errors import MillstreamError, Place
+from millstream.lang import Modification, place_of
+
+Change = tuple[int, str, pa.RecordBatch]
+"""When, what is done, and the rows it is done with."""
+
+Feed = Callable[[Stream, pa.RecordBatch], None]
+"""Takes rows for the stream of a table's modifications, while a job runs."""
+
+
+@dataclass
+class Ledgers:
+    """The tables of a catalog that statements change. While a job runs, `feed` takes the changes.
+
+    `readers` names the queries that read a table.
+    """
+
+    catalog: Catalog
+    readers: Callable[[Table], list[str]]
+    books: dict[str, Ledger] = field(default_factory=dict)
+    feed: Feed | None = None
+
+    def open(self, table: Table) -> None:
+        """Begin with a table as it was declared."""
+        self.books[table.name] = Ledger(table, table.content.rows)
+
+    def modify(self, statement: Modification, text: str) -> None:
+        """Carry out a statement: on what the table begins with, or as a change at its time."""
+        table = self._table(statement)
+        deed, kind = bind_modification(statement, table, text)
+        if kind is not None:
+            assert statement.at is not None
+            table = self._changing(table, kind, place_of(statement.at, text))
+        if self.feed is not None and table.changes is not None:
+            self._feed(table, deed)
+            return
+        if deed.at is None:
+            self._check_unread(table, "Write it before the query, or give it a time with AT.")
+        book = self.books[table.name]
+        book.write(deed)
+        content = static_table(table.name, book.content)
+        stream = table.changes
+        if stream is not None:
+            stream = replace(stream, rows=stream_rows(stream, book.told))
+        self._put(replace(table, content=content, changes=stream))
+
+    def _table(self, statement: Modification) -> Table:
+        table = self.catalog.find(statement.name)
+        if not isinstance(table, Table):
+            raise MillstreamError(
+                f'{kind_of(table)} "{table.name}" cannot be changed by statements',
+                hint="INSERT, UPDATE and DELETE are for tables.",
+            )
+        if table.changes is not None and table.changes.source != STATEMENTS:
+            raise MillstreamError(
+                f'table "{table.name}" is changed by its SOURCE, not by statements',
+                hint="Put the change into the source, or leave out SOURCE.",
+            )
+        return table
+
+    def _changing(self, table: Table, kind: pa.DataType, place: Place | None) -> Table:
+        """The table with a stream of changes whose times are of that type."""
+        if table.changes is None:
+            self._check_unread(table, "Write the statement before the query.")
+            return replace(table, changes=modifications(table, kind))
+        stream = table.changes
+        if stream.is_internal:
+            raise MillstreamError(
+                f'table "{table.name}" takes no AT: its changes are stamped when they arrive',
+                place,
+                hint="Leave AT out, or declare the table WITH (time = 'timestamp').",
+            )
+        if stream.schema.field(stream.order_by).type != kind:
+            given = "an integer" if kind == INTEGER else "a timestamp"
+            raise MillstreamError(
+                f'AT is {given} here, and the changes of table "{table.name}" have '
+                f"{'integers' if stream.domain is Domain.INTEGER else 'timestamps'}",
+                place,
+                hint="Give all changes of a table the same kind of time.",
+            )
+        return table
+
+    def _check_unread(self, table: Table, hint: str) -> None:
+        if readers := self.readers(table):
+            raise MillstreamError(
+                f'table "{table.name}" is read by {", ".join(readers)} as one that stays as it is',
+                hint=hint,
+            )
+
+    def _feed(self, table: Table, deed: Deed) -> None:
+        assert table.changes is not None and self.feed is not None
+        if deed.at is None and not table.changes.is_internal:
+            raise MillstreamError(
+                f'a change of table "{table.name}" needs a time while the job runs',
+                hint="Write AT and the time, or declare the table WITH (time = 'current_time').",
+            )
+        done = self.books[table.name].feed(deed, time.time_ns() // 1000)
+        if done:
+            self.feed(table.changes, stream_rows(table.changes, done))
+
+    def _put(self, table: Table) -> None:
+        self.catalog.entries[table.name.lower()] = table
+
+
+@dataclass
+class Ledger:
+    """What statements have done to a table: the rows it begins with, and what changed when.
+
+    Statements are carried out in the order of their time, those of one time as they were written,
+    each on what those before it left. `fed` are changes that went to a job while it ran.
+    """
+
+    table: Table
+    loaded: pa.RecordBatch
+    deeds: list[Deed] = field(default_factory=list)
+    told: list[Change] = field(default_factory=list)
+    fed: list[Change] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.content = self.present = self.loaded
+
+    def write(self, deed: Deed) -> None:
+        """Take a statement in, before the job runs."""
+        late = any(_when(deed) < _when(other) for other in self.deeds[-1:])
+        self.deeds.append(deed)
+        if not late:
+            self._carry_out(deed)
+            return
+        self.deeds.sort(key=_when)
+        self.content = self.present = self.loaded
+        self.told = []
+        for one in self.deeds:
+            self._carry_out(one)
+
+    def feed(self, deed: Deed, now: int) -> list[Change]:
+        """Take a statement in while the job runs; gives what it does."""
+        at = now if deed.at is None else deed.at
+        present = self.content
+        for when, op, rows in sorted((*self.told, *self.fed), key=lambda change: change[0]):
+            if when <= at:
+                present = _changed(present, op, rows, self.table.key)
+        done = [(at, op, rows) for op, rows in deed.ops(present, self.table.key) if rows.num_rows]
+        self.fed += done
+        return done
+
+    def _carry_out(self, deed: Deed) -> None:
+        for op, rows in deed.ops(self.present, self.table.key):
+            self.present = _changed(self.present, op, rows, self.table.key)
+            if deed.at is None:
+                self.content = self.present
+            elif rows.num_rows:
+                self.told.append((deed.at, op, rows))
+
+
+def stream_rows(stream: Stream, changes: list[Change]) -> pa.RecordBatch:
+    """Changes as rows of a table's stream: op, time, columns."""
+    arrays: list[list[pa.Array]] = [[pa.array([], f.type)] for f in stream.schema]
+    for at, op, rows in changes:
+        count = rows.num_rows
+        stamps = [] if stream.is_internal else [pa.repeat(pa.scalar(at, INTEGER), count)]
+        columns = [pa.repeat(pa.scalar(op, STRING), count), *stamps, *rows.columns]
+        for part, column, kind in zip(arrays, columns, stream.schema.types):
+            part.append(column.cast(kind) if column.type != kind else column)
+    return pa.RecordBatch.from_arrays(
+        [pa.concat_arrays(part) for part in arrays], schema=stream.schema
+    )
+
+
+def _when(deed: Deed) -> float:
+    return float("-inf") if deed.at is None else deed.at
+
+
+def _changed(
+    present: pa.RecordBatch, op: str, rows: pa.RecordBatch, key: tuple[str, ...]
+) -> pa.RecordBatch:
+    """The rows of a table after a change."""
+    both = concat_rows([present, rows], present.schema)
+    known, size = present.num_rows, both.num_rows
+    if key:
+        codes, first = factorize([both.column(name) for name in key], size)
+        last = np.empty(len(first), np.int64)
+        last[codes] = np.arange(size)
+        kept = np.sort(last)
+        return take_rows(both, kept[kept < known] if op == "delete" else kept)
+    if op != "delete":
+        return both
+    codes, _ = factorize(both.columns, size)
+    order = np.argsort(codes[:known], kind="stable")
+    ranks = np.empty(known, np.int64)
+    ranks[order] = np.arange(known) - np.searchsorted(codes[:known][order], codes[:known][order])
+    gone = np.bincount(codes[known:], minlength=int(codes.max(initial=0)) + 1)
+    return take_rows(present, np.flatnonzero(ranks >= gone[codes[:known]]))

@@ -1,0 +1,59 @@
+"""The time that plans rest on: one query counts in one way."""
+
+from __future__ import annotations
+
+from millstream.algebra.node import Node, walk
+from millstream.algebra.time import Domain
+from millstream.errors import MillstreamError, Place
+from millstream.operators import Scan, TableScan
+
+
+def domain_of(plan: Node) -> Domain:
+    """The time domain of what a plan rests on."""
+    return next((domain for domain, _ in _clocks(plan)), Domain.INTEGER)
+
+
+def check_times(left: Node, right: Node, place: Place | None) -> None:
+    """Refuse to put two plans together whose streams do not count the same instants."""
+    mine, theirs = _clocks(left), _clocks(right)
+    for domain, name in mine:
+        for other, other_name in theirs:
+            if Domain.ARRIVAL in (domain, other):
+                if name != other_name:
+                    raise _latent(
+                        *((name, other_name) if domain is Domain.ARRIVAL else (other_name, name)),
+                        place,
+                    )
+            elif domain is not other:
+                raise MillstreamError(
+                    f"{name} and {other_name} count time in different ways",
+                    place,
+                    detail=f"{_sentence(name)} counts {domain.words}; "
+                    f"{other_name} counts {other.words}.",
+                    hint="Order both by a timestamp, or both by an integer, or write two queries.",
+                )
+
+
+def _clocks(plan: Node) -> list[tuple[Domain, str]]:
+    """What the streams and changing tables below a plan count, with their names."""
+    nodes = list(walk(plan))
+    tables = {node.input: node.table.name for node in nodes if isinstance(node, TableScan)}
+    found: dict[tuple[Domain, str], None] = {}
+    for node in nodes:
+        if isinstance(node, Scan):
+            name = f'table "{tables[node]}"' if node in tables else f'stream "{node.stream}"'
+            found[node.domain, name] = None
+    return list(found)
+
+
+def _latent(name: str, other: str, place: Place | None) -> MillstreamError:
+    return MillstreamError(
+        f"{name} has no time that it shares with {other}",
+        place,
+        detail=f"{_sentence(name)} is ordered by its own arrivals.",
+        hint="Declare it with ORDER BY a column or current_time.",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]

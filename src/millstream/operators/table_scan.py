@@ -1,0 +1,197 @@
+"""TableScan: a table as a relation that changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millstream.algebra.changes import Changes, concat_rows, forever
+from millstream.algebra.expressions import name_text
+from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import INFINITY, Span
+from millstream.columns.keys import factorize
+from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
+from millstream.operators.lookup_join import StaticTable
+from millstream.operators.to_stream import compact
+
+SPELLINGS = {
+    INSERT: ("insert", "i", "+"),
+    UPDATE: ("update", "u"),
+    DELETE: ("delete", "d", "-"),
+}
+FEW = 4096
+"""Logs shorter than this are not worth compacting."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableScan(Node):
+    """The rows of a table: those it begins with, changed by the modifications of its input.
+
+    The first column of the input says what each element does: insert, update or delete. With keys,
+    a row takes the place of the one with the same key, and a delete removes the row of its key;
+    without, an insert adds a copy, and a delete removes one equal row if there is one. A table that
+    never changes has no input, or one without columns that only tells the time.
+    Law: at τ the table is what its rows and all modifications up to τ make, those of one instant in
+    the order of arrival; an instant that leaves a key as it was tells nothing.
+    State: the rows present, as a log that is written anew when it has doubled. Cost: the table, in
+    steps that bring modifications; nothing in others.
+    """
+
+    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+
+    table: StaticTable
+    keys: tuple[str, ...]
+    input: Node | None = None
+    since: tuple[str, ...] = ()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return self.table.rows.schema
+
+    @property
+    def key(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        return self.keys or None
+
+    @property
+    def is_static(self) -> bool:
+        """True for a table that never changes: its input, if any, only tells the time."""
+        return self.input is None or not self.input.schema.names
+
+    @property
+    def monotonic(self) -> bool:  # type: ignore[override]
+        return self.is_static
+
+    @property
+    def only_adds(self) -> bool:  # type: ignore[override]
+        return self.is_static
+
+    @property
+    def needs(self) -> Spread:
+        """What a table begins with lies in one bucket."""
+        if self.is_static or self.table.rows.num_rows:
+            return ()
+        return self.keys or tuple(self.schema.names)
+
+    @property
+    def words(self) -> str:
+        since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
+        return f"{name_text(self.table.name)}{since}"
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        begin = self._begin(state, changes, span)
+        told, kinds = self._modifications(changes, begin)
+        if len(told) == 0:
+            return state, told
+        log: Log = state.get("content", Log())
+        present = compact(Changes.concat(log.all(), self.schema))
+        entered, ends = self._follow(present, told, kinds)
+        known = len(present)
+        left = np.flatnonzero(ends[:known] < INFINITY)
+        came = np.flatnonzero(entered)
+        out = Changes.concat(
+            [
+                replace(present.take(left), ts=ends[left], weight=np.full(len(left), -1)),
+                replace(told.take(came), exp=ends[known + came]),
+            ],
+            self.schema,
+        )
+        begun = {"begun": _mark()} if begin is not None or "begun" in state else {}
+        return {**begun, "content": _kept(log, present, out, left)}, out.in_time_order()
+
+    def _begin(self, state: State, changes: Changes, span: Span) -> int | None:
+        """When the rows that the table begins with enter, if that lies in this span."""
+        if "begun" in state or span.end <= span.start or not self.table.rows.num_rows:
+            return None
+        told = [] if span.begin is None else [span.begin]
+        if len(changes):
+            told.append(int(changes.ts.min()))
+        first = max(min(told, default=INFINITY), span.start + 1)
+        return first if first <= span.end else None
+
+    def _modifications(self, changes: Changes, begin: int | None) -> tuple[Changes, np.ndarray]:
+        """The rows of the modifications with what they do, after those of the beginning."""
+        if self.is_static:
+            told, kinds = Changes.empty(self.schema), np.zeros(0, np.int64)
+        else:
+            told, kinds = self._read(changes)
+        if begin is None:
+            return told, kinds
+        count = self.table.rows.num_rows
+        ones = np.ones(count, np.int64)
+        first = Changes(self.table.rows, begin * ones, forever(count), ones, -1 - np.arange(count))
+        both = Changes.concat([first, told], self.schema)
+        return both, np.concatenate([np.full(count, INSERT), kinds])
+
+    def _read(self, changes: Changes) -> tuple[Changes, np.ndarray]:
+        changes = changes.in_time_order()
+        kinds = kinds_of(changes.rows.column(0))
+        rows = pa.RecordBatch.from_arrays(
+            [changes.rows.column(name) for name in self.schema.names], schema=self.schema
+        )
+        return replace(changes.with_rows(rows), exp=forever(len(changes))), kinds
+
+    def _follow(
+        self, present: Changes, told: Changes, kinds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Which modifications take effect; when present rows, and those, leave."""
+        both = concat_rows([present.rows, told.rows], self.schema)
+        known, size = len(present), both.num_rows
+        values, _ = factorize(both.columns, size)
+        groups = values
+        if self.keys:
+            groups, _ = factorize([both.column(name) for name in self.keys], size)
+        ts = np.concatenate([present.ts, told.ts])
+        kinds = np.concatenate([np.full(known, INSERT), kinds])
+        entered, ends = np.zeros(size, np.bool_), forever(size)
+        order = known + np.lexsort((ts[known:], groups[known:]))
+        newest = np.full(int(groups.max()) + 1, -1)
+        newest[groups[:known]] = np.arange(known)
+        if self.keys:
+            follow_keys(order, groups, ts, kinds, values, newest, entered, ends)
+        else:
+            below = _copies_below(groups[:known], size)
+            follow_copies(order, groups, ts, kinds, newest, below, entered, ends)
+        return entered[known:], ends
+
+
+def kinds_of(ops: pa.Array) -> np.ndarray:
+    """What each op does, by any of its spellings in any case; −1 for one that is none.
+
+    >>> kinds_of(pa.array(["+", "Update", "D", "drop", None])).tolist()
+    [0, 1, 2, -1, -1]
+    """
+    encoded = ops.dictionary_encode()
+    words = pc.utf8_lower(pc.utf8_trim_whitespace(encoded.dictionary)).to_pylist()
+    meaning = {word: kind for kind, words in SPELLINGS.items() for word in words}
+    kinds = np.array([*(meaning.get(word, -1) for word in words), -1], np.int64)
+    return kinds[pc.fill_null(encoded.indices, len(words)).to_numpy(zero_copy_only=False)]
+
+
+def _copies_below(groups: np.ndarray, size: int) -> np.ndarray:
+    """For every present row the equal one before it, or −1; room for `size` rows."""
+    below = np.full(size, -1)
+    order = np.argsort(groups, kind="stable")
+    same = groups[order][1:] == groups[order][:-1]
+    below[order[1:][same]] = order[:-1][same]
+    return below
+
+
+def _kept(log: Log, present: Changes, out: Changes, left: np.ndarray) -> Log:
+    """The log with what came and what left, or the rows present if that is much shorter."""
+    news = out.keep(out.exp == INFINITY)
+    grown = log.append(news, news.exp)
+    size = len(present) - 2 * len(left) + len(news)
+    if grown.rows <= max(FEW, 2 * size):
+        return grown
+    whole = compact(Changes.concat([present, news], out.schema))
+    return Log().append(whole, whole.exp)
+
+
+def _mark() -> pa.RecordBatch:
+    return pa.record_batch([pa.array([True])], names=["begun"])

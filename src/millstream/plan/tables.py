@@ -1,0 +1,57 @@
+"""Tables that never change, as relations: they need a stream that tells them the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from millstream.algebra.node import Node, map_inputs, walk
+from millstream.algebra.time import Domain
+from millstream.algebra.types import INTEGER, STRING, TIMESTAMP
+from millstream.catalog import STATEMENTS, Stream
+from millstream.operators import Scan, TableScan
+
+_COLUMNS = (("op", STRING), ("ts", INTEGER))
+_FIRST = pa.RecordBatch.from_arrays(
+    [pa.array([None], STRING), pa.array([0], INTEGER)], schema=pa.schema(list(_COLUMNS))
+)
+BEGINNING = Stream(
+    "#beginning", _COLUMNS, "ts", source=STATEMENTS, base="", of="tables", rows=_FIRST
+)
+"""One element at instant 0: the time of a query that reads nothing but tables."""
+
+SILENT = {
+    domain: Stream(f"#{domain.value}", columns, order, source=STATEMENTS, base="", of="tables")
+    for domain, columns, order in (
+        (Domain.INTEGER, _COLUMNS, "ts"),
+        (Domain.TIMESTAMP, (("op", STRING), ("ts", TIMESTAMP)), "ts"),
+        (Domain.ARRIVAL, _COLUMNS, None),
+    )
+}
+"""No elements: beside other streams, a table that never changes goes by their time."""
+
+
+def with_time(plan: Node, domain: Domain) -> Node:
+    """The plan with an input for every table that never changes.
+
+    Such a table is there from the first instant of its query on; in a query without streams, that
+    is instant 0.
+    """
+    streams = sorted({node.stream for node in walk(plan) if isinstance(node, Scan)})
+    stream = SILENT[domain] if streams else BEGINNING
+    clock = replace(stream.scan(), columns=())
+
+    def settled(node: Node) -> Node:
+        if isinstance(node, TableScan) and node.input is None:
+            return replace(node, input=clock, since=node.since or tuple(streams))
+        return map_inputs(node, settled)
+
+    return settled(plan)
+
+
+def streams_of_time(plan: Node) -> dict[str, Stream]:
+    """The streams that a plan has from `with_time`."""
+    known = {stream.name: stream for stream in (BEGINNING, *SILENT.values())}
+    read = [node.stream for node in walk(plan) if isinstance(node, Scan)]
+    return {name: known[name] for name in read if name in known}

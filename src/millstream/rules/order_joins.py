@@ -1,0 +1,123 @@
+"""Join ordering: what leaves few rows is joined first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from millstream.algebra.expressions import Column, Expression, columns_of, conjunction
+from millstream.algebra.node import Node
+from millstream.operators import Join, Project
+from millstream.rules.pieces import conditions, moves_columns_only, substitute
+from millstream.rules.sizes import is_equality, joined_size, size_of
+
+GAIN = 0.9
+"""A new order must cost less than this share of the old one."""
+
+MANY = 8
+"""With more inputs than this, only the smallest is tried as the first."""
+
+
+def order_joins(node: Node) -> Node | None:
+    """Join three and more inputs in the order that makes the fewest pairs on the way.
+
+        Join a = b and a = c                 Project a, b, c
+          Join everything                      Join a = c
+            L (a)                      →         Join a = b
+            M (c)                                  L (a)
+            R (b)                                  R (b)
+                                                 M (c)
+
+    Sound because a row of the result is one row of each input, alive while all of them are,
+    whatever the order; it is known by them, and has no arrival. A projection puts the columns back.
+    The cost is the number of pairs of every join, guessed from the windows; an order is changed
+    only for one that costs less, so this comes to an end. Without an equality the smaller side is
+    the right one, which is sent everywhere.
+    """
+    if not isinstance(node, Join):
+        return None
+    chain = _Chain.of(node)
+    if len(chain.inputs) < 3 or not chain.is_plain:
+        return None
+    starts = chain.inputs if len(chain.inputs) <= MANY else (min(chain.inputs, key=size_of),)
+    plans = [chain.joined_from(first) for first in starts]
+    best = min(plans, key=lambda plan: plan.cost)
+    if best.cost >= GAIN * chain.cost:
+        return None
+    outputs = tuple((name, chain.outputs[name]) for name in node.schema.names)
+    ordered = Project(outputs, best.node)
+    return ordered if _same_key(ordered, node) else None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A join of some inputs, its size, and what it costs to make."""
+
+    node: Node
+    size: float
+    cost: float = 0.0
+
+    def with_input(self, other: Node, open_parts: list[Expression]) -> _Plan:
+        """Joined with one more, by the conditions that can be tested then."""
+        names = {*self.node.schema.names, *other.schema.names}
+        parts = [p for p in open_parts if columns_of(p) <= names]
+        size = joined_size(self.size, size_of(other), parts)
+        sides = [self.node, other]
+        if not any(is_equality(p) for p in parts) and self.size < size_of(other):
+            sides.reverse()
+        return _Plan(Join(conjunction(parts), *sides), size, self.cost + size)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Joins on top of joins, taken apart: inputs, conditions, and what became of their columns."""
+
+    inputs: tuple[Node, ...]
+    parts: tuple[Expression, ...]
+    outputs: Mapping[str, Expression]
+    size: float
+    cost: float = 0.0
+
+    @staticmethod
+    def of(node: Node) -> _Chain:
+        match node:
+            case Join(condition=condition, left=left, right=right):
+                a, b = _Chain.of(left), _Chain.of(right)
+                outputs = {**a.outputs, **b.outputs}
+                parts = tuple(substitute(c, outputs) for c in conditions(condition))
+                size = joined_size(a.size, b.size, parts)
+                inputs = (*a.inputs, *b.inputs)
+                cost = a.cost + b.cost + size
+                return _Chain(inputs, (*a.parts, *b.parts, *parts), outputs, size, cost)
+            case Project(outputs=moved, input=Join() as join) if moves_columns_only(node):
+                below = _Chain.of(join)
+                names = {n: substitute(e, below.outputs) for n, e in moved}
+                return _Chain(below.inputs, below.parts, names, below.size, below.cost)
+        names = {f.name: Column(f.name, f.type) for f in node.schema}
+        return _Chain((node,), (), names, size_of(node))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no two inputs have a column of one name."""
+        names = [name for node in self.inputs for name in node.schema.names]
+        return len(names) == len(set(names))
+
+    def joined_from(self, first: Node) -> _Plan:
+        """One input after the other, each time the one that leaves the fewest rows."""
+        plan = _Plan(first, size_of(first))
+        rest = [node for node in self.inputs if node is not first]
+        open_parts = list(self.parts)
+        while rest:
+            steps = [plan.with_input(node, open_parts) for node in rest]
+            chosen = min(range(len(rest)), key=lambda i: steps[i].size)
+            plan = steps[chosen]
+            del rest[chosen]
+            known = set(plan.node.schema.names)
+            open_parts = [p for p in open_parts if not columns_of(p) <= known]
+        return plan
+
+
+def _same_key(new: Node, old: Node) -> bool:
+    if new.key is None or old.key is None:
+        return new.key is old.key
+    return set(new.key) == set(old.key)

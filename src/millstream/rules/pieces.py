@@ -1,0 +1,93 @@
+"""What several rules share: conditions taken apart and put together, columns replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+
+from millstream.algebra.expressions import (
+    TRUE,
+    Call,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjunction,
+    conjuncts,
+    rewrite,
+    walk,
+)
+from millstream.algebra.node import Node
+from millstream.operators import Filter, Project
+
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+FEW_CALLS = 4
+"""Expressions of at most this many calls may be computed twice to let a filter sink."""
+
+
+def conditions(condition: Expression) -> list[Expression]:
+    """The conjuncts of a condition that can be anything but true."""
+    return [c for c in conjuncts(condition) if c != TRUE]
+
+
+def parted(
+    parts: Iterable[Expression], names: Iterable[str]
+) -> tuple[list[Expression], list[Expression]]:
+    """The conditions that read no other columns than these, and the rest."""
+    known = frozenset(names)
+    mine: list[Expression] = []
+    rest: list[Expression] = []
+    for part in parts:
+        (mine if columns_of(part) <= known else rest).append(part)
+    return mine, rest
+
+
+def filtered(parts: Sequence[Expression], node: Node) -> Node:
+    """The node below a filter; the node itself when there is nothing to test."""
+    return Filter(conjunction(list(parts)), node) if parts else node
+
+
+def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
+    """The expression with columns replaced by what stands for them."""
+    return rewrite(
+        expression, lambda e: values.get(e.name) if isinstance(e, Column) else None
+    )
+
+
+def columns(schema: pa.Schema, names: Iterable[str] | None = None) -> tuple[tuple[str, Column], ...]:
+    """Outputs of a projection that hands on columns as they are; all of them without names."""
+    kept = schema.names if names is None else names
+    return tuple((n, Column(n, schema.field(n).type)) for n in kept)
+
+
+def moves_columns_only(node: Project) -> bool:
+    """Whether a projection computes nothing: it leaves out, renames and repeats columns."""
+    return all(isinstance(e, Column) for _, e in node.outputs)
+
+
+def is_cheap(expression: Expression) -> bool:
+    """Whether computing the expression once more is hardly felt."""
+    inner = [e for e in walk(expression) if not isinstance(e, (Column, Literal))]
+    return len(inner) <= FEW_CALLS and all(
+        isinstance(e, Call) and not e.function[0].isalpha() for e in inner
+    )
+
+
+def takes_equals_alike(condition: Expression) -> bool:
+    """Whether rows that are equal as groups are (0.0 and -0.0) all meet the condition or none does.
+
+    A number that is only compared is safe; its text, for one, is not.
+    """
+    match condition:
+        case Call(function=name, arguments=arguments) if name in COMPARISONS or name == "is_null":
+            return all(
+                isinstance(a, (Column, Literal)) or _without_doubles(a) for a in arguments
+            )
+        case Call(function="and" | "or" | "not", arguments=arguments):
+            return all(takes_equals_alike(a) for a in arguments)
+    return _without_doubles(condition)
+
+
+def _without_doubles(expression: Expression) -> bool:
+    return not any(isinstance(e, Column) and pa.types.is_floating(e.type) for e in walk(expression))

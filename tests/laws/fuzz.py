@@ -1,0 +1,53 @@
+"""Look for cases on which the engine and the oracle differ: python -m laws.fuzz join 0 500.
+
+Run it in the folder `tests`. The first word is a focus of the generator, `any` for all of them.
+Failures are shrunk and printed as files; what the engine refuses is counted by its message.
+"""
+
+import sys
+import traceback
+from collections import Counter
+
+from oracle.files import as_text
+from oracle.generate import random_case, shrink
+
+from laws.engine import mismatch
+
+
+def outcome(case, settings: dict[str, str]) -> str | None:
+    """What differs, is refused, or breaks; None when engine and oracle agree."""
+    try:
+        return mismatch(case, settings)
+    except Exception:
+        return f"broken: {traceback.format_exc(limit=-3)}"
+
+
+def kind_of(found: str | None) -> str:
+    """Agreed, refused, broken or different: shrinking keeps to one of them."""
+    if found is None:
+        return "agreed"
+    word = found.split(":")[0]
+    return word if word in ("refused", "broken") else "different"
+
+
+def main(only: str, first: int, last: int, *words: str) -> None:
+    settings = dict(word.split("=") for word in words)
+    counts: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
+    for seed in range(first, last):
+        case = random_case(seed, None if only == "any" else only)
+        found = outcome(case, settings)
+        kind = kind_of(found)
+        counts[kind] += 1
+        if kind == "refused":
+            refusals[(found or "").split("\n")[0]] += 1
+        elif kind != "agreed":
+            small = shrink(case, lambda c, kind=kind: kind_of(outcome(c, settings)) == kind)
+            print(f"=== {only} {seed}: {outcome(small, settings)}\n{as_text(small)}", flush=True)
+    print(dict(counts))
+    for message, count in refusals.most_common(20):
+        print(f"{count:5} {message}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])

@@ -1,0 +1,171 @@
+"""The run of a script: what its streams and tables hold, and the relations of its queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .facts import Fact, Timeline
+from .forms import STREAM_OPERATORS, bases_of, domain_of, is_stream, leaves_of
+from .infer import Catalog, source_columns
+from .joins import Moment
+from .outputs import stream_of
+from .relations import facts_of
+from .spec import AnyQuery, Row, Script, Source, StreamSpec, Window, instant_of
+from .tables import History, history_of
+from .windows import Element, content, in_order, turning_points
+
+DENSE = 5_000
+"""Up to so many instants, each is visited; above, only those at which something can change."""
+
+
+@dataclass(frozen=True)
+class Ingest:
+    """A base stream's elements, sorted apart: on time, late, and without a timestamp."""
+
+    elements: list[Element]
+    late: tuple[Row, ...]
+    errors: tuple[Row, ...]
+
+
+def ingest(stream: StreamSpec) -> Ingest:
+    """Late: ts < m − slack, m the largest timestamp of the elements that arrived before."""
+    elements: list[Element] = []
+    late: list[Row] = []
+    errors: list[Row] = []
+    largest: int | None = None
+    for number, row in enumerate(stream.rows, 1):
+        ts = time_of(stream, number, row)
+        if ts is None:
+            errors.append(row)
+        elif largest is not None and ts < largest - stream.slack:
+            late.append(row)
+        else:
+            elements.append(Element(number, (number,), ts, row))
+            largest = ts if largest is None else max(largest, ts)
+    return Ingest(in_order(elements), tuple(late), tuple(errors))
+
+
+def time_of(stream: StreamSpec, number: int, row: Row) -> int | None:
+    """The instant of a row: its order column, or its arrival number in a latent stream."""
+    if stream.order_by is None:
+        return number
+    value = row[[name for name, _ in stream.columns].index(stream.order_by)]
+    return None if value is None else instant_of(value)
+
+
+@dataclass
+class World:
+    """Streams by their elements, relations by their timelines, filled in script order."""
+
+    script: Script
+    catalog: Catalog
+    ingests: dict[str, Ingest] = field(default_factory=dict)
+    histories: dict[object, History] = field(default_factory=dict)
+    streams: dict[str, list[Element]] = field(default_factory=dict)
+    relations: dict[str, Timeline] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.ingests = {stream.name: ingest(stream) for stream in self.script.streams}
+        self.streams = {name: taken.elements for name, taken in self.ingests.items()}
+        for table in self.script.tables:
+            if table.is_static:
+                facts = [Fact(i, None, (), row) for i, row in enumerate(table.rows)]
+                self.relations[table.name] = Timeline(((-(2**63), facts),))
+            else:
+                self.histories[table.name] = history_of(table)
+                self.relations[table.name] = self.histories[table.name].timeline
+
+    def relation(self, query: AnyQuery) -> Timeline:
+        """The query's relation at every instant of its time, before the output form."""
+        begin = min(self.instants_of(bases_of(self.script, query)), default=None)
+        end = max(self.instants_of(self.companions(query)), default=None)
+        return Timeline(()) if begin is None else Run(self, begin, end).timeline(query)
+
+    def instants_of(self, names: frozenset[str]) -> list[int]:
+        """The instants of the elements of streams and the changes of tables."""
+        found: list[int] = []
+        for name in names:
+            if name in self.histories:
+                found += self.histories[name].instants
+            else:
+                found += [e.ts for e in self.ingests[name].elements]
+        return found
+
+    def companions(self, query: AnyQuery) -> frozenset[str]:
+        """Everything with the query's clock: all of its domain; a latent stream has its own."""
+        domain = domain_of(self.script, query)
+        if domain == "latent":
+            return bases_of(self.script, query)
+        changing = [t for t in self.script.tables if not t.is_static]
+        return frozenset(b.name for b in (*self.script.streams, *changing) if b.domain == domain)
+
+
+@dataclass
+class Run:
+    """The time of one query of the script, from its beginning to the end of the run."""
+
+    world: World
+    begin: int
+    end: int
+    elements: dict[int, list[Element]] = field(default_factory=dict)
+
+    def timeline(self, query: AnyQuery) -> Timeline:
+        """The facts at every instant.
+
+        They follow from what the sources hold at that instant, so as long as that stays the
+        same the facts are not worked out anew.
+        """
+        leaves = list(leaves_of(self.world.script, query))
+        moments: list[tuple[int, list[Fact]]] = []
+        held: dict[Source, list[Fact]] = {}
+        for at in self.instants(leaves):
+            now = {leaf: self.facts(leaf, at) for leaf in leaves}
+            if moments and now == held:
+                moments.append((at, moments[-1][1]))
+                continue
+            held = now
+            moments.append((at, facts_of(query, self.moment(now))))
+        return Timeline(tuple(moments))
+
+    def moment(self, now: dict[Source, list[Fact]]) -> Moment:
+        def facts(source: Source) -> list[Fact]:
+            return now[source] if source in now else facts_of(source.of, moment)
+
+        tables = [t for t in self.world.script.tables if not t.retroactive]
+        past = {table.name: self.world.relations[table.name] for table in tables}
+        moment = Moment(self.world.catalog, facts, past, facts_of)
+        return moment
+
+    def is_stream(self, source: Source) -> bool:
+        return is_stream(self.world.script, source)
+
+    def facts(self, leaf: Source, at: int) -> list[Fact]:
+        """What a source holds at an instant: a window's content, or a relation."""
+        if not self.is_stream(leaf):
+            return self.world.relations[leaf.of].at(at)
+        names = [name for name, _ in source_columns(leaf, self.world.catalog)]
+        window = leaf.window or Window("unbounded")
+        found = content(window, names, self.elements_of(leaf), at)
+        return [Fact(e.number, e.ts, e.order, e.row) for e in found]
+
+    def elements_of(self, leaf: Source) -> list[Element]:
+        """The elements of a stream; a query in FROM is one by its operator, or Istream."""
+        if isinstance(leaf.of, str):
+            return self.world.streams[leaf.of]
+        if id(leaf.of) not in self.elements:
+            operator = leaf.of.output if leaf.of.output in STREAM_OPERATORS else "istream"
+            self.elements[id(leaf.of)] = stream_of(self.timeline(leaf.of), operator)
+        return self.elements[id(leaf.of)]
+
+    def instants(self, leaves: list[Source]) -> list[int]:
+        """Every instant of the query's time, or, where those are many, enough of them."""
+        if self.end - self.begin <= DENSE:
+            return list(range(self.begin, self.end + 1))
+        points = {self.begin, self.end}
+        for leaf in leaves:
+            if self.is_stream(leaf):
+                window = leaf.window or Window("unbounded")
+                points |= turning_points(window, self.elements_of(leaf))
+            else:
+                points |= set(self.world.relations[leaf.of].instants)
+        return sorted(point for point in points if self.begin <= point <= self.end)

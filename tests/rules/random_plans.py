@@ -1,0 +1,393 @@
+"""Plans made at random over a few small streams, and what they answer on the local host."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from millstream.aggregates.builtin import result_type
+from millstream.aggregates.call import AggregateCall
+from millstream.algebra.expressions import (
+    TRUE,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Literal,
+    conjunction,
+)
+from millstream.algebra.node import Node
+from millstream.algebra.time import Domain
+from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
+from millstream.engine.job import Job
+from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
+from millstream.local.host import LocalHost
+from millstream.operators import (
+    AntiJoin,
+    Distinct,
+    Dstream,
+    Filter,
+    GroupBy,
+    Intersect,
+    Istream,
+    Join,
+    LookupJoin,
+    Minus,
+    Now,
+    Project,
+    Range,
+    RangeSlide,
+    Rows,
+    Rstream,
+    SemiJoin,
+    TopK,
+    Unbounded,
+    UnionAll,
+)
+from millstream.session import Session
+from millstream.testing.run import Kept
+
+STREAMS = ("alpha", "beta", "gamma")
+SCRIPT = "".join(
+    f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "
+    f"SOURCE '{name}.csv';\n"
+    for name in STREAMS
+) + "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
+PARTS = "id,note,cost\n0,zero,0.5\n1,one,1.5\n1,uno,-0.0\n2,,2.0\n,none,9\n"
+
+
+def write_data(rng: random.Random, folder: Path) -> None:
+    """Rows with ties, NULLs, both zeros, and a little disorder."""
+    (folder / "parts.csv").write_text(PARTS)
+    for name in STREAMS:
+        lines = ["ts,k,v,s,x"]
+        now = rng.randint(0, 3)
+        for _ in range(rng.randint(6, 24)):
+            now += rng.choice((0, 0, 1, 1, 2, 4))
+            cells = (
+                str(max(now - rng.choice((0, 0, 0, 1, 3)), 0)),
+                rng.choice(("0", "1", "2", "1", "2", "")),
+                rng.choice(("1", "2", "3", "5", "")),
+                rng.choice(("a", "b", "ab", "")),
+                rng.choice(("0.0", "-0.0", "1.5", "2.25", "NaN", "")),
+            )
+            lines.append(",".join(cells))
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+@dataclass
+class Maker:
+    """Makes plans: every column it brings in has a name of its own."""
+
+    rng: random.Random
+    session: Session
+    count: int = 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"c{self.count}"
+
+    def root(self, focus: str = "") -> Node:
+        """A relation, or a stream made of one; with a shape in it that a rule is about."""
+        special = getattr(self, f"for_{focus}", None)
+        if special is not None:
+            return special()
+        relation = self.relation(self.rng.randint(1, 4))
+        shape = self.rng.choice((None, None, Istream, Dstream, Rstream, Rstream))
+        return relation if shape is None else shape(relation)
+
+    def relation(self, depth: int) -> Node:
+        if depth <= 0:
+            return self.windowed(self.renamed(self.scan()))
+        makers = (
+            *[self.filtered] * 6,
+            *[self.projected] * 3,
+            *[self.joined] * 3,
+            *[self.matched] * 2,
+            *[self.combined] * 2,
+            self.distinct,
+            self.grouped,
+            self.limited,
+            self.looked_up,
+            self.derived,
+        )
+        return self.rng.choice(makers)(depth - 1)
+
+    def for_reduce_unbounded_to_now(self) -> Node:
+        return Istream(self.row_by_row(lambda stream: Unbounded(stream)))
+
+    def for_stream_now_as_elements(self) -> Node:
+        return Rstream(self.row_by_row(lambda stream: Now(stream)))
+
+    def for_order_joins(self) -> Node:
+        """Several small windows, joined one after the other."""
+        joined = self.windowed(self.renamed(self.scan()))
+        for _ in range(self.rng.randint(2, 3)):
+            other = self.windowed(self.renamed(self.scan()))
+            joined = Join(self.between(joined, other), joined, other)
+            joined = self.renamed(joined) if self.rng.random() < 0.2 else joined
+        shape = self.rng.choice((None, Istream, Rstream))
+        return joined if shape is None else shape(joined)
+
+    def for_remove_idle_project(self) -> Node:
+        below = self.relation(2)
+        return Rstream(Project(tuple((f.name, Column(f.name, f.type)) for f in below.schema), below))
+
+    def for_remove_idle_distinct(self) -> Node:
+        return Rstream(self.rng.choice((self.matched, self.combined))(2))
+
+    def row_by_row(self, window: Callable[[Node], Node]) -> Node:
+        """Operators that take every row by itself, over one window or the union of two."""
+        node = window(self.renamed(self.scan()))
+        for _ in range(self.rng.randint(0, 3)):
+            kind = self.rng.random()
+            if kind < 0.4:
+                node = Filter(self.condition(node.schema), node)
+            elif kind < 0.7:
+                node = self.renamed(node)
+            else:
+                other = self.fitted([f.type for f in node.schema], window(self.scan()))
+                node = UnionAll(node, other)
+        return node
+
+    def scan(self) -> Node:
+        return self.session.catalog.find(self.rng.choice(STREAMS)).scan()
+
+    def renamed(self, node: Node) -> Node:
+        """All columns, or most, in any order, under new names."""
+        fields = [f for f in node.schema if self.rng.random() < 0.9] or list(node.schema)[:1]
+        self.rng.shuffle(fields)
+        return Project(tuple((self.name(), Column(f.name, f.type)) for f in fields), node)
+
+    def windowed(self, stream: Node) -> Node:
+        rng = self.rng
+        names = rng.sample(stream.schema.names, min(len(stream.schema), rng.randint(0, 2)))
+        options = (
+            Now(stream),
+            Range(rng.randint(0, 6), stream),
+            Range(rng.randint(0, 6), stream),
+            Unbounded(stream),
+            RangeSlide(rng.choice((None, 2, 5)), rng.choice((2, 3)), stream),
+            Rows(rng.randint(1, 4), tuple(names), rng.choice((None, None, 3)), 1, stream),
+            Rows(rng.randint(1, 4), tuple(names), None, rng.choice((1, 2)), stream),
+        )
+        window = rng.choice(options)
+        return Filter(self.condition(window.schema), window) if rng.random() < 0.3 else window
+
+    def derived(self, depth: int) -> Node:
+        """A window on a stream that comes from a relation."""
+        shape = self.rng.choice((Istream, Istream, Dstream, Rstream))
+        stream = shape(self.relation(depth))
+        if self.rng.random() < 0.5:
+            stream = Filter(self.condition(stream.schema), stream)
+        return self.windowed(self.renamed(stream) if self.rng.random() < 0.5 else stream)
+
+    def filtered(self, depth: int) -> Node:
+        below = self.relation(depth)
+        return Filter(self.condition(below.schema), below)
+
+    def projected(self, depth: int) -> Node:
+        below = self.relation(depth)
+        if self.rng.random() < 0.5:
+            return self.renamed(below)
+        outputs = [(self.name(), self.value(below.schema)) for _ in range(self.rng.randint(1, 4))]
+        return Project(tuple(outputs), below)
+
+    def joined(self, depth: int) -> Node:
+        left, right = self.relation(depth), self.relation(depth - 1)
+        return Join(self.between(left, right), left, right)
+
+    def matched(self, depth: int) -> Node:
+        left, right = self.relation(depth), self.relation(depth - 1)
+        if self.rng.random() < 0.3:
+            right = Distinct(right)
+        shape = self.rng.choice((SemiJoin, AntiJoin))
+        return shape(self.between(left, right), left, right)
+
+    def combined(self, depth: int) -> Node:
+        left, right = self.relation(depth), self.relation(depth - 1)
+        kinds = [f.type for f in left.schema]
+        shape = self.rng.choice((UnionAll, UnionAll, Intersect, Minus))
+        made = shape(left, self.fitted(kinds, right))
+        return Distinct(made) if self.rng.random() < 0.3 else made
+
+    def fitted(self, kinds: list[pa.DataType], node: Node) -> Node:
+        """The node in columns of these types."""
+        outputs = []
+        for kind in kinds:
+            same = [f for f in node.schema if f.type == kind]
+            value: Expression = Literal(None, kind)
+            if same:
+                chosen = self.rng.choice(same)
+                value = Column(chosen.name, chosen.type)
+            outputs.append((self.name(), value))
+        return Project(tuple(outputs), node)
+
+    def distinct(self, depth: int) -> Node:
+        below = self.relation(depth)
+        return Distinct(self.renamed(below) if self.rng.random() < 0.5 else below)
+
+    def grouped(self, depth: int) -> Node:
+        below = self.relation(depth)
+        names = below.schema.names
+        keys = tuple(self.rng.sample(names, min(len(names), self.rng.randint(0, 2))))
+        calls = []
+        for _ in range(self.rng.randint(1, 2)):
+            function = self.rng.choice(("count", "count", "sum", "min", "max", "count_distinct"))
+            argument = self.rng.choice(names)
+            kind = result_type(function, below.schema.field(argument).type)
+            arguments = (argument,)
+            if kind is None or (function == "count" and self.rng.random() < 0.5):
+                function, arguments, kind = "count", (), INTEGER
+            calls.append(AggregateCall(self.name(), function, arguments, kind))
+        return GroupBy(keys, tuple(calls), below)
+
+    def limited(self, depth: int) -> Node:
+        below = self.relation(depth)
+        names = below.schema.names
+        order = tuple(
+            (name, self.rng.random() < 0.5, self.rng.random() < 0.5)
+            for name in self.rng.sample(names, min(len(names), self.rng.randint(0, 2)))
+        )
+        by = tuple(self.rng.sample(names, min(len(names), self.rng.randint(0, 1))))
+        return TopK(order, self.rng.randint(1, 3), self.rng.choice((0, 0, 1)), by, below)
+
+    def looked_up(self, depth: int) -> Node:
+        below = self.relation(depth)
+        table = self.session.catalog.find("parts").content
+        names = tuple(self.name() for _ in range(3))
+        numbers = [f.name for f in below.schema if f.type == INTEGER]
+        left = (self.rng.choice(numbers),) if numbers and self.rng.random() < 0.8 else ()
+        right = ("id",) if left else ()
+        bare = LookupJoin(table, names, left, right, TRUE, self.rng.random() < 0.4, below)
+        if self.rng.random() < 0.6:
+            return bare
+        return LookupJoin(table, names, left, right, self.condition(bare.schema), bare.outer, below)
+
+    def between(self, left: Node, right: Node) -> Expression:
+        """A condition of a join: mostly an equality, with tests of both sides or of one."""
+        parts = []
+        pairs = [(a, b) for a in left.schema for b in right.schema if a.type == b.type]
+        if pairs and self.rng.random() < 0.7:
+            a, b = (Column(f.name, f.type) for f in self.rng.choice(pairs))
+            apart = Call("distinct_from", (a, b), BOOLEAN)
+            safe = Call("not", (apart,), BOOLEAN)
+            parts.append(safe if self.rng.random() < 0.2 else Call("=", (a, b), BOOLEAN))
+        both = pa.schema([*left.schema, *right.schema])
+        for schema in (both, left.schema, right.schema):
+            if self.rng.random() < 0.15:
+                parts.append(self.condition(schema))
+        self.rng.shuffle(parts)
+        return conjunction(parts)
+
+    def condition(self, schema: pa.Schema) -> Expression:
+        parts = [self.test(schema, 2) for _ in range(self.rng.choice((1, 1, 1, 2, 3)))]
+        return conjunction(parts)
+
+    def test(self, schema: pa.Schema, depth: int) -> Expression:
+        """A condition that most rows meet: an answer without rows proves little."""
+        rng = self.rng
+        kind = rng.random()
+        if depth and kind < 0.2:
+            tests = (self.test(schema, depth - 1), self.test(schema, depth - 1))
+            return Call(rng.choice(("and", "or", "or")), tests, BOOLEAN)
+        if depth and kind < 0.25:
+            inner = Call("not", (self.test(schema, depth - 1),), BOOLEAN)
+            return Call("not", (inner,), BOOLEAN)
+        if kind < 0.32:
+            return rng.choice((TRUE, TRUE, TRUE, Literal(False, BOOLEAN), Literal(None, BOOLEAN)))
+        left = self.value(schema, depth=1)
+        if kind < 0.45:
+            known = Call("is_null", (left,), BOOLEAN)
+            return known if rng.random() < 0.2 else Call("not", (known,), BOOLEAN)
+        right = self.constant(left.type) if rng.random() < 0.7 else self.value(schema, left.type, 1)
+        test = Call(rng.choice(("=", "<>", "<>", "<", "<=", ">", ">=", ">=")), (left, right), BOOLEAN)
+        if depth and rng.random() < 0.4:
+            return Call("or", (test, self.test(schema, 0)), BOOLEAN)
+        return test
+
+    def value(
+        self, schema: pa.Schema, kind: pa.DataType | None = None, depth: int = 2
+    ) -> Expression:
+        rng = self.rng
+        kind = rng.choice((INTEGER, INTEGER, STRING, DOUBLE)) if kind is None else kind
+        same = [f for f in schema if f.type == kind]
+        if same and rng.random() < 0.6:
+            chosen = rng.choice(same)
+            return Column(chosen.name, chosen.type)
+        if depth and rng.random() < 0.6:
+            return self.computed(schema, kind, depth - 1)
+        return self.constant(kind)
+
+    def computed(self, schema: pa.Schema, kind: pa.DataType, depth: int) -> Expression:
+        rng = self.rng
+        parts = tuple(self.value(schema, kind, depth) for _ in range(2))
+        if rng.random() < 0.2:
+            return Case(((self.test(schema, 0), parts[0]),), parts[1], kind)
+        if kind == STRING:
+            if rng.random() < 0.3:
+                return Cast(self.value(schema, rng.choice((INTEGER, DOUBLE)), depth), STRING)
+            return Call(*rng.choice((("concat", parts), ("upper", parts[:1]))), STRING)
+        if kind == BOOLEAN:
+            return self.test(schema, depth)
+        return Call(rng.choice(("+", "-", "*", "coalesce")), parts, kind)
+
+    def constant(self, kind: pa.DataType) -> Literal:
+        values = {
+            INTEGER: (0, 0, 1, 1, 2, None),
+            STRING: ("a", "a", "b", "", None),
+            DOUBLE: (0.0, -0.0, 1.5, 0.5, float("nan"), None),
+            BOOLEAN: (True, False, None),
+        }
+        return Literal(self.rng.choice(values[kind]), kind)
+
+
+@dataclass
+class Trial:
+    """A plan made from a seed, with the data it runs on."""
+
+    seed: int
+    folder: str
+    plan: Node
+    session: Session
+
+    @property
+    def form(self) -> str:
+        if self.plan.is_stream:
+            return STREAM
+        return STREAMED if self.seed % 4 else COMPLETE
+
+    def answers(self, *plans: Node, buckets: int = 2, rows: int = 3) -> list[pa.Table]:
+        """What the plans answer, run side by side as they are."""
+        queries = tuple(
+            Query(f"q{i}", plan, self.form, Domain.INTEGER) for i, plan in enumerate(plans)
+        )
+        settings = self.session.settings.with_value("rules", "off")
+        settings = settings.with_value("buckets", str(buckets))
+        settings = settings.with_value("batch_rows", str(rows))
+        streams = self.session.job(frozenset()).streams
+        kept = Kept()
+        host = LocalHost(Job(streams, queries, settings), self.session.sources(False), [kept])
+        host.run()
+        return [kept.tables()[q.name] for q in queries]
+
+
+def made(seed: int, folder: str, focus: str = "") -> Trial:
+    """The trial of a seed, its data written to a folder."""
+    rng = random.Random(seed)
+    write_data(rng, Path(folder))
+    session = Session(base=folder, tell=lambda text: None)
+    session.execute(SCRIPT)
+    return Trial(seed, folder, Maker(rng, session).root(focus), session)
+
+
+def trials(seeds: range, focus: str = "") -> Iterator[Trial]:
+    for seed in seeds:
+        with tempfile.TemporaryDirectory() as folder:
+            yield made(seed, folder, focus)
