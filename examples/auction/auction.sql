@@ -178,6 +178,6 @@ CREATE VIEW standing AS
 -- What the towns sold within three hours, by where their sellers live now.
 CREATE VIEW takings AS
   SELECT m.town, sum(h.price) AS total, count(*) AS lots
-  FROM hammer [Range 3 Hours] h, openings o, members m
-  WHERE h.lot = o.lot AND o.seller = m.member
+  FROM hammer [Range 3 Hours] h
+       JOIN openings o ON h.lot = o.lot JOIN members m ON o.seller = m.member
   GROUP BY m.town;

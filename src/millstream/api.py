@@ -22,6 +22,8 @@ from millstream.algebra.types import (
 )
 from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Stream
+from millstream.connect.appended import append_batch, read_batches
+from millstream.connect.opening import spool_of
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
@@ -196,6 +198,7 @@ class Database:
 
         if self._host is not None:
             raise MillstreamError("the job runs already", hint="Stop it first.")
+        self._follow_tables(follow)
         self._host = SparkHost(
             self.spark,
             self._job(),
@@ -207,6 +210,18 @@ class Database:
         )
         self._last = self._host
         return self._host
+
+    def _follow_tables(self, follow: bool) -> None:
+        """From now on, statements that change tables are fed to the job."""
+        tables = self.session.tables
+        if not tables.folder:
+            tables.folder = str(self._log_folder.parent / "tables" / self._log_folder.name)
+            for stream in self.session.streams.values():
+                path = spool_of(stream) if stream.op is not None else None
+                for _, rows in read_batches(path) if path is not None else ():
+                    tables.recall(stream, rows)
+        if follow:
+            tables.feed = _feed
 
     @property
     def notices(self) -> list[Notice]:
@@ -299,6 +314,13 @@ class QueryHandle:
     @property
     def _told(self) -> str:
         return f"{self.name}.changes" if self._query.form == COMPLETE else self.name
+
+
+def _feed(stream: Stream, rows: pa.RecordBatch) -> None:
+    """Put changes of a table where the running job finds them."""
+    path = spool_of(stream)
+    assert path is not None
+    append_batch(path, rows)
 
 
 def _length(value: int | str | None, domain: Domain, name: str) -> int | None:

@@ -20,6 +20,7 @@ from millstream.bind import (
     source_fault,
 )
 from millstream.bind.ledgers import Ledgers
+from millstream.bind.script_order import script_order
 from millstream.bind.times import domain_of
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.connect.opening import open_stream
@@ -78,7 +79,19 @@ class Session:
         """Carry out a script; gives the queries it registered."""
         with deep_stack():
             statements = parse_script(text)
-            return [q for s in statements if (q := self._carry_out(s, text)) is not None]
+            found: dict[int, Query] = {}
+            for at in script_order(statements, self.catalog.entries):
+                if (query := self._carry_out(statements[at], text)) is not None:
+                    found[at] = query
+            registered = [found[at] for at in sorted(found)]
+            self._list_in_order(registered)
+            return registered
+
+    def _list_in_order(self, registered: list[Query]) -> None:
+        """The queries of a script, in the order they are written in."""
+        for query in registered:
+            if self.queries.get(query.name) is query:
+                self.queries[query.name] = self.queries.pop(query.name)
 
     def _carry_out(self, statement: Statement, text: str) -> Query | None:
         try:
@@ -159,7 +172,7 @@ class Session:
         for entry in self.catalog.entries.values():
             stream = entry.changes if isinstance(entry, Table) else entry
             if isinstance(stream, Stream):
-                found[entry.name] = stream
+                found[entry.name] = self.tables.placed(stream)
         for query in self.queries.values():
             found |= streams_of_time(with_time(query.plan, query.domain))
         return found

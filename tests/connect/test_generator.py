@@ -54,6 +54,13 @@ def test_nothing_refers_to_what_is_not_there_yet():
             assert 1 <= row["auction"] <= auctions and 1 <= row["bidder"] <= people
 
 
+def test_auctions_expire_within_half_to_one_and_a_half_lives():
+    for query, life in (("rate=1000", 16.666), ("rate=50&life=10", 10), ("life=0.25", 0.25)):
+        rows = table(feed(f"events=5000&{query}", "ts", "expires", name="auctions")).to_pylist()
+        spans = [(row["expires"] - row["ts"]).total_seconds() / life for row in rows]
+        assert 0.49 < min(spans) < 0.55 and 1.45 < max(spans) < 1.5
+
+
 def test_the_three_streams_are_the_one_feed():
     whole = table(feed("events=1000&seed=5", *TYPES))
     for kind, columns in [
@@ -125,6 +132,7 @@ def test_names_and_types_that_are_declared_otherwise():
         ("generate:auction?rate=0", "price", pa.float64(), None),
         ("generate:auction?events=-1", "price", pa.float64(), None),
         ("generate:auction?start=x", "price", pa.float64(), None),
+        ("generate:auction?life=0", "price", pa.float64(), None),
         ("generate:auction?kind=bid5", "price", pa.float64(), None),
         ("generate:auction", "prize", pa.float64(),
          'column "prize" does not exist in the bid feed'),

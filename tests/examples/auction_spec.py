@@ -246,8 +246,11 @@ CHAINED = {
         columns("town", "total", "lots"),
         Window("range", range=3 * HOUR),
         "h",
-        (comma("openings", "o"), comma("members", "m")),
-        every(same("h.lot", "o.lot"), same("o.seller", "m.member")),
+        (
+            Join("openings", "inner", same("h.lot", "o.lot"), None, "o"),
+            Join("members", "inner", same("o.seller", "m.member"), None, "m"),
+        ),
+        None,
         columns("m.town"),
         (Aggregate("total", "sum", column("h.price")), Aggregate("lots", "count")),
     ),

@@ -26,7 +26,12 @@ def rows_of(kind: str, table: pa.Table) -> list:
 
 
 def _values(column: pa.ChunkedArray) -> list:
-    return column.to_pylist()
+    values = column.to_pylist()
+    return (
+        [None if v is None else tuple(v) for v in values]
+        if pa.types.is_list(column.type)
+        else values
+    )
 
 
 def instants(kind: str, table: pa.Table) -> pa.Table:

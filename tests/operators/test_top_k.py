@@ -187,8 +187,3 @@ def test_a_row_that_stays_is_not_told_again():
         ("ink", 2, 3, 1),
         ("cup", 3, INFINITY, 1),
     ]
-
-
-def test_one_row_has_the_empty_key():
-    assert SHAPES[1].key == ()
-    assert SHAPES[0].key is None

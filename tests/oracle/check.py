@@ -16,7 +16,7 @@ from .forms import (
     table_of,
     view_of,
 )
-from .infer import Catalog, catalog_of
+from .infer import Catalog, catalog_of, merged_names, source_columns
 from .spec import (
     AnyQuery,
     Exists,
@@ -100,6 +100,11 @@ def check_select(catalog: Catalog, query: Query) -> None:
             raise SpecError(f"a condition is missing or too many at {join.kind} join")
         if any(subqueries_of(join.condition)):
             raise SpecError("a subquery in ON")
+    for name in merged_names(query):
+        owners = [s for s in query.sources if name in dict(source_columns(s, catalog))]
+        using = [join.entry for join in query.joins if name in join.using]
+        if owners[1:] != using:
+            raise SpecError(f"{name} of USING stands in other sources, too")
     if any(subqueries_of((query.group_by, query.aggregates))):
         raise SpecError("a subquery under GROUP BY or an aggregate")
     if any(a.function in BY_TIME for a in query.aggregates):

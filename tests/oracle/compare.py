@@ -1,6 +1,7 @@
 """Expected against actual: bags per instant, doubles within a tolerance; CSV files read back."""
 
 import csv
+import json
 import math
 from collections import Counter
 from datetime import datetime
@@ -137,6 +138,8 @@ def read_cell(text: str, type_: str) -> object:
         return None
     if type_ in INTEGERS:
         return int(text)
+    if type_.startswith("array"):
+        return tuple(json.loads(text))
     match type_:
         case "double":
             return float(text)

@@ -41,14 +41,20 @@ def evaluate(script: Script) -> dict[str, Result]:
     world = World(script, check(script))
     results: dict[str, Result] = {}
     for name, query in script.named_queries():
-        timeline = world.relation(query)
-        match form_of(script, query):
-            case "stream":
-                world.streams[name] = stream_of(timeline, query.output or "istream")
-            case "relation":
-                world.relations[name] = timeline
+        timeline = remember(world, name, query)
         results |= results_of(world, name, query, timeline)
     return results | side_results(world)
+
+
+def remember(world: World, name: str, query: AnyQuery) -> Timeline:
+    """The relation of a named query, which later ones can read."""
+    timeline = world.relation(query)
+    match form_of(world.script, query):
+        case "stream":
+            world.streams[name] = stream_of(timeline, query.output or "istream")
+        case "relation":
+            world.relations[name] = timeline
+    return timeline
 
 
 def results_of(world: World, name: str, query: AnyQuery, timeline: Timeline) -> dict[str, Result]:

@@ -66,5 +66,8 @@ def rank(fact: Fact) -> tuple:
 
 
 def values_rank(row: Row) -> tuple:
-    """Column by column, NULL first."""
-    return tuple((value is not None, value) for value in row)
+    """Column by column, NULL first; a list is ranked like a row."""
+    return tuple(
+        (value is not None, values_rank(value) if isinstance(value, tuple) else value)
+        for value in row
+    )

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from datetime import datetime
 from pathlib import Path
 
@@ -56,4 +57,6 @@ def cell_text(value: object) -> str:
             return value.isoformat(sep=" ")
         case float():
             return repr(value)
+        case tuple():
+            return json.dumps(value)
     return str(value)

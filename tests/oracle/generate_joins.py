@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from .check import check
 from .forms import STREAM_OPERATORS, is_monotonic, is_static, rests_on, table_of
 from .generate_expressions import as_column, condition
 from .generate_plain import Readable, random_window
@@ -101,7 +100,7 @@ class Joins:
         query = self.relation(depth=depth + 1)
         if rng.random() < 0.5:
             query = replace(query, output=rng.choice(("istream", "istream", *STREAM_OPERATORS)))
-        columns = query_columns(query, check(self.script))
+        columns = query_columns(query, self.catalog())
         window = None
         if query.output or is_monotonic(self.script, query):
             unit = self.readables()[0].unit

@@ -18,7 +18,7 @@ from .generate_plain import (
     random_select,
 )
 from .generate_subqueries import Subqueries
-from .infer import catalog_of, full_name, query_columns
+from .infer import Catalog, full_name, query_columns
 from .spec import (
     Aggregate,
     AnyQuery,
@@ -44,6 +44,7 @@ class Maker(Joins, Subqueries):
     script: Script
     weights: dict[str, float]
     count: int = 0
+    known: Catalog | None = None
 
     def settle(self, attempt: Callable[[], Script]) -> None:
         """The script with something more, the first attempt that has a meaning."""
@@ -65,10 +66,16 @@ class Maker(Joins, Subqueries):
         self.count += 1
         return str(self.count)
 
+    def catalog(self) -> Catalog:
+        """The columns of what the script has so far."""
+        if self.known is None or self.known.script is not self.script:
+            self.known = check(self.script)
+        return Catalog(self.script, self.known.named)
+
     def readables(self) -> list[Readable]:
         """Everything that can stand in FROM by its name."""
         unit = 1_000_000 if self.script.streams[0].domain == "timestamp" else 1
-        catalog = check(self.script)
+        catalog = self.catalog()
         found = [Readable(s.name, s.columns, unit) for s in self.script.streams]
         for table in (t for t in self.script.tables if t.retroactive):
             found.append(Readable(table.name, table.columns, unit, is_relation=True))
@@ -103,7 +110,7 @@ class Maker(Joins, Subqueries):
         sides = [self.relation(types, depth + 1) for _ in range(2)]
         op = rng.choice(("union", "intersect", "except"))
         made = SetOperation(op, *sides, all=rng.random() < 0.5)
-        names = [name for name, _ in query_columns(made, catalog_of(self.script))]
+        names = [name for name, _ in query_columns(made, self.catalog())]
         return self.limited(made, names) if self.chance("topk") else made
 
     def select(
@@ -209,7 +216,7 @@ class Maker(Joins, Subqueries):
 
     def with_types(self, query: Query, types: tuple[str, ...], mark: str) -> Query:
         """The select list cut down to columns of the types; refused if there are none."""
-        columns = dict(query_columns(query, check(self.script)))
+        columns = dict(query_columns(query, self.catalog()))
         items = []
         for i, type_ in enumerate(types):
             fits = ("int", "bigint") if type_ == "bigint" else (type_,)

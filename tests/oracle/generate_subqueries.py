@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from .check import check
 from .forms import owned_name
 from .generate_expressions import COMPARISONS, as_column, condition, number
 from .generate_joins import CLASSES
 from .generate_plain import EXACT_AGGREGATES, random_aggregate
-from .infer import Scope, aggregate_type, catalog_of, full_name, source_columns, type_of
+from .infer import Scope, aggregate_type, full_name, source_columns, type_of
 from .spec import (
     Aggregate,
     Bin,
@@ -54,7 +53,7 @@ class Subqueries:
 
     def qualified(self, query: Query, columns: Columns) -> Columns:
         """The columns under their qualified names, which subqueries can see."""
-        catalog = catalog_of(self.script)
+        catalog = self.catalog()
         return tuple((owned_name(catalog, query, as_column(n)), t) for n, t in columns)
 
     def wrapped(self, test: Expr, columns: Columns) -> Expr:
@@ -158,7 +157,7 @@ class Subqueries:
         return replace(query, where=met if query.where is None else Bin("AND", query.where, met))
 
     def inner_columns(self, query: Query) -> Columns:
-        catalog = check(self.script)
+        catalog = self.catalog()
         return tuple(
             (f"{source.name}.{name}", type_)
             for source in query.sources

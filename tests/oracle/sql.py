@@ -87,7 +87,7 @@ def columns_sql(relation: StreamSpec | TableSpec) -> str:
 
 
 def statement_sql(table: TableSpec, step: Insert | Update | Delete) -> str:
-    at = f" AT {literal_sql(step.at)}"
+    at = f" AT {step.at if isinstance(step.at, int) else literal_sql(step.at)}"
     if isinstance(step, Insert):
         rows = ", ".join(f"({', '.join(map(literal_sql, row))})" for row in step.rows)
         return f"INSERT INTO {table.name} VALUES {rows}{at}"

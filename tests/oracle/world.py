@@ -77,9 +77,14 @@ class World:
 
     def relation(self, query: AnyQuery) -> Timeline:
         """The query's relation at every instant of its time, before the output form."""
+        run = self.run_of(query)
+        return Timeline(()) if run is None else run.timeline(query)
+
+    def run_of(self, query: AnyQuery) -> Run | None:
+        """The time of a query; None when it never begins."""
         begin = min(self.instants_of(bases_of(self.script, query)), default=None)
         end = max(self.instants_of(self.companions(query)), default=None)
-        return Timeline(()) if begin is None else Run(self, begin, end).timeline(query)
+        return None if begin is None else Run(self, begin, end)
 
     def instants_of(self, names: frozenset[str]) -> list[int]:
         """The instants of the elements of streams and the changes of tables."""

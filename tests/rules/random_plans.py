@@ -96,9 +96,9 @@ class Maker:
     def root(self, focus: str = "") -> Node:
         """A relation, or a stream made of one; with a shape in it that a rule is about."""
         special = getattr(self, f"for_{focus}", None)
-        if special is not None:
-            return special()
-        relation = self.relation(self.rng.randint(1, 4))
+        relation = self.relation(self.rng.randint(1, 4)) if special is None else special()
+        if relation.is_stream:
+            return relation
         shape = self.rng.choice((None, None, Istream, Dstream, Rstream, Rstream))
         return relation if shape is None else shape(relation)
 
@@ -132,15 +132,33 @@ class Maker:
             other = self.windowed(self.renamed(self.scan()))
             joined = Join(self.between(joined, other), joined, other)
             joined = self.renamed(joined) if self.rng.random() < 0.2 else joined
-        shape = self.rng.choice((None, Istream, Rstream))
-        return joined if shape is None else shape(joined)
+        return joined
 
     def for_remove_idle_project(self) -> Node:
-        below = self.relation(2)
-        return Rstream(Project(tuple((f.name, Column(f.name, f.type)) for f in below.schema), below))
+        below = self.relation(1)
+        return Project(tuple((f.name, Column(f.name, f.type)) for f in below.schema), below)
 
     def for_remove_idle_distinct(self) -> Node:
-        return Rstream(self.rng.choice((self.matched, self.combined))(2))
+        return self.rng.choice((self.matched, self.combined))(1)
+
+    def for_push_condition_below_join(self) -> Node:
+        return self.rng.choice((self.joined, self.matched, self.looked_up))(1)
+
+    def for_push_filter_below_join(self) -> Node:
+        return self.tested(self.rng.choice((self.joined, self.matched, self.looked_up))(1))
+
+    def for_push_filter_below_set_operation(self) -> Node:
+        return self.tested(self.rng.choice((self.combined, self.distinct))(1))
+
+    def for_push_filter_below_partitions(self) -> Node:
+        return self.tested(self.rng.choice((self.grouped, self.limited, self.relation))(0))
+
+    def for_push_filter_below_istream(self) -> Node:
+        shape = self.rng.choice((Istream, Dstream))
+        return self.windowed(self.tested(shape(self.relation(1))))
+
+    def tested(self, node: Node) -> Node:
+        return Filter(self.condition(node.schema), node)
 
     def row_by_row(self, window: Callable[[Node], Node]) -> Node:
         """Operators that take every row by itself, over one window or the union of two."""
@@ -178,19 +196,18 @@ class Maker:
             Rows(rng.randint(1, 4), tuple(names), None, rng.choice((1, 2)), stream),
         )
         window = rng.choice(options)
-        return Filter(self.condition(window.schema), window) if rng.random() < 0.3 else window
+        return self.tested(window) if rng.random() < 0.3 else window
 
     def derived(self, depth: int) -> Node:
         """A window on a stream that comes from a relation."""
         shape = self.rng.choice((Istream, Istream, Dstream, Rstream))
         stream = shape(self.relation(depth))
         if self.rng.random() < 0.5:
-            stream = Filter(self.condition(stream.schema), stream)
+            stream = self.tested(stream)
         return self.windowed(self.renamed(stream) if self.rng.random() < 0.5 else stream)
 
     def filtered(self, depth: int) -> Node:
-        below = self.relation(depth)
-        return Filter(self.condition(below.schema), below)
+        return self.tested(self.relation(depth))
 
     def projected(self, depth: int) -> Node:
         below = self.relation(depth)
@@ -363,7 +380,7 @@ class Trial:
             return STREAM
         return STREAMED if self.seed % 4 else COMPLETE
 
-    def answers(self, *plans: Node, buckets: int = 2, rows: int = 3) -> list[pa.Table]:
+    def answers(self, *plans: Node, buckets: int = 2, rows: int = 7) -> list[pa.Table]:
         """What the plans answer, run side by side as they are."""
         queries = tuple(
             Query(f"q{i}", plan, self.form, Domain.INTEGER) for i, plan in enumerate(plans)

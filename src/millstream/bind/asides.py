@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from millstream.algebra.expressions import (
     Call,
     Cast,
     Column,
     Expression,
+    columns_of,
     conjunction,
     conjuncts,
+    rewrite,
 )
+from millstream.algebra.expressions import walk as walk_expression
 from millstream.algebra.node import Node, walk
 from millstream.bind.correlation import Hole, equal, fill, kept, same
 from millstream.bind.times import check_times
@@ -49,7 +52,10 @@ class Aside:
     place: Place | None = None
 
     def over(self, plan: Node, translate: Translate) -> tuple[Node, list[Expression]]:
-        """Its rows for a plan, and the conditions that tie them to its rows."""
+        """Its rows for a plan, and the conditions that tie them to the rows of the plan.
+
+        The rows of the plan may be more than those that are asked for.
+        """
         links = {name: translate(value) for name, value in self.links}
         rows = self.plan
         for hole in self.holes:
@@ -62,14 +68,17 @@ class Aside:
 
 @dataclass(frozen=True)
 class Keep:
-    """Keep the rows for which the relation has a row that meets the condition (or has none)."""
+    """Keep the rows for which the relation has a row that meets the condition (or has none).
+
+    `base` is the plan before other tests: the relation need not be computed for each of them anew.
+    """
 
     condition: Expression
     aside: Aside
     anti: bool = False
 
-    def apply(self, plan: Node, translate: Translate) -> Node:
-        rows, ties = self.aside.over(plan, translate)
+    def apply(self, plan: Node, base: Node, translate: Translate) -> Node:
+        rows, ties = self.aside.over(base, translate)
         condition = conjunction([*ties, *conjuncts(translate(self.condition))])
         return (AntiJoin if self.anti else SemiJoin)(condition, plan, rows)
 
@@ -85,11 +94,11 @@ class Hidden:
     values: tuple[str, ...]
     sparse: Aside | None = None
 
-    def attach(self, plan: Node | None, translate: Translate) -> Node:
+    def attach(self, plan: Node | None, base: Node | None, translate: Translate) -> Node:
         """The plan with the columns; the relation itself if there is no plan."""
         if plan is None:
             return self.aside.plan
-        rows, ties = self.aside.over(plan, translate)
+        rows, ties = self.aside.over(base or plan, translate)
         both = Join(conjunction(ties), plan, rows)
         if not ties:
             return both
@@ -104,7 +113,7 @@ class Meet:
     condition: Expression
     hidden: tuple[Hidden, ...]
 
-    def apply(self, plan: Node, translate: Translate) -> Node:
+    def apply(self, plan: Node, base: Node, translate: Translate) -> Node:
         """A row stays the same row whatever the values of the subqueries are."""
         condition = translate(self.condition)
         if len(self.hidden) == 1:
@@ -112,9 +121,10 @@ class Meet:
             aside = only.aside
             if only.sparse is not None and unknown_without(condition, only.values):
                 aside = only.sparse
-            rows, ties = aside.over(plan, translate)
+            rows, ties = aside.over(base, translate)
         else:
-            rows, ties = _together(self.hidden, plan, translate)
+            every, domain = _together(self.hidden, base, translate)
+            rows, ties = Distinct(every), [same(v, column) for v, column in domain.items()]
         return SemiJoin(conjunction([*ties, *conjuncts(condition)]), plan, rows)
 
 
@@ -122,19 +132,27 @@ Test = Keep | Meet
 
 
 def _together(
-    hidden: tuple[Hidden, ...], plan: Node, translate: Translate
-) -> tuple[Node, list[Expression]]:
-    """Several relations as one: a row for all that the plan has of what they depend on."""
-    parts = [h.aside.over(plan, translate) for h in hidden]
-    wanted = dict.fromkeys(translate(v) for h in hidden for _, v in h.aside.links)
+    hidden: tuple[Hidden, ...],
+    plan: Node | None,
+    translate: Translate,
+    more: Iterable[Expression] = (),
+) -> tuple[Node, dict[Expression, Column]]:
+    """Several relations as one: a row for all that the plan has of what they depend on, and `more`.
+
+    Also gives the columns of it that stand for expressions of the plan.
+    """
+    wanted = dict.fromkeys([*(translate(v) for h in hidden for _, v in h.aside.links), *more])
     domain = {value: Column(f"#domain{i}", value.type) for i, value in enumerate(wanted)}
     rows: Node | None = None
     if domain:
+        assert plan is not None
         rows = Distinct(Project(tuple((c.name, v) for v, c in domain.items()), plan))
-    for one, (part, _) in zip(hidden, parts):
+    for one in hidden:
+        part = one.aside.plan if plan is None else one.aside.over(plan, translate)[0]
         if rows is None:
             rows = part
             continue
+        check_times(rows, part, one.aside.place)
         ties = [
             same(domain[translate(v)], Column(n, part.schema.field(n).type))
             for n, v in one.aside.links
@@ -143,7 +161,58 @@ def _together(
         added = [(n, Column(n, part.schema.field(n).type)) for n in one.values]
         rows = Project((*kept(rows), *added), both)
     assert rows is not None
-    return Distinct(rows), [same(value, column) for value, column in domain.items()]
+    return rows, domain
+
+
+@dataclass
+class Attachment:
+    """A plan to which the values of expressions with hidden columns are added.
+
+    A row is another one only when such a value changes: what it is computed from may change.
+    """
+
+    plan: Node | None
+    hidden: dict[str, Hidden]
+    translate: Translate
+    done: dict[Expression, Column] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.base = self.plan
+
+    def value(self, value: Expression) -> Expression:
+        """The expression over the columns of the plan, which may get more of them."""
+        names = columns_of(value)
+        used = tuple(dict.fromkeys(h for name, h in self.hidden.items() if name in names))
+        if not used:
+            return value
+        if value not in self.done:
+            plain = isinstance(value, Column)
+            self.done[value] = self._plain(value, used[0]) if plain else self._added(value, used)
+        return self.done[value]
+
+    def _plain(self, value: Expression, hidden: Hidden) -> Column:
+        assert isinstance(value, Column)
+        if self.plan is None or value.name not in self.plan.schema.names:
+            self.plan = hidden.attach(self.plan, self.base, self.translate)
+        return value
+
+    def _added(self, value: Expression, used: tuple[Hidden, ...]) -> Column:
+        own = [e for e in walk_expression(value) if isinstance(e, Column)]
+        more = [column for column in own if column.name not in self.hidden]
+        rows, domain = _together(used, self.base, self.translate, more)
+        name = f"#value{len(self.done)}"
+        computed = rewrite(value, lambda e: domain.get(e) if e in more else None)
+        columns = [(column.name, column) for column in domain.values()]
+        answers = Distinct(Project((*columns, (name, computed)), rows))
+        added = Column(name, value.type)
+        if self.plan is None:
+            self.plan = answers
+        else:
+            check_times(self.plan, answers, used[0].aside.place)
+            ties = [same(there, column) for there, column in domain.items()]
+            both = Join(conjunction(ties), self.plan, answers)
+            self.plan = Project((*kept(self.plan), (name, added)), both) if ties else both
+        return added
 
 
 STRICT = frozenset(("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "div", "neg", "like"))

@@ -32,6 +32,7 @@ from millstream.algebra.types import (
 from millstream.bind.constants import coerce, literal, with_backslashes
 from millstream.bind.messages import LATER, a, misfit, not_yet
 from millstream.bind.scope import Scope, is_known
+from millstream.bind.trees import stands_around
 from millstream.bind.vocabulary import (
     ALIASES,
     CLOCKS,
@@ -180,7 +181,7 @@ class Expressions:
         if quoted and self.scope.find(name) is None:
             return self._quoted(name)
         if table and self.scope.member(table) is None:
-            raise self.scope.no_member(table, name).at(place_of(node.args["table"], self.text))
+            raise self._no_member(node).at(place_of(node.args["table"], self.text))
         try:
             return self.scope.resolve(name, table)
         except MillstreamError as error:
@@ -190,6 +191,14 @@ class Expressions:
         """The column of the query around that a name means, unless it is one of this query."""
         assert self.outer is not None
         return None if is_known(self.scope, node) else self.outer(node)
+
+    def _no_member(self, node: exp.Column) -> MillstreamError:
+        if not stands_around(node):
+            return self.scope.no_member(node.table, node.name)
+        return MillstreamError(
+            f'a subquery in FROM cannot use "{node.table}", which stands beside or around it',
+            hint="Select the column here, and compare it in ON or WHERE outside.",
+        )
 
     def _quoted(self, text: str) -> Expression:
         """A string in double quotes, unless it is more probably a column that was misspelt."""
@@ -389,6 +398,13 @@ class Expressions:
                 f'aggregate "{name}" is not supported yet',
                 place,
                 hint=f"Use one of {', '.join(AGGREGATES)}.",
+            )
+        if name in ("all", "any", "some"):
+            word = name.upper()
+            return MillstreamError(
+                f"{word} needs a subquery",
+                place,
+                hint=f"Write x > {word} (SELECT …), or IN (1, 2).",
             )
         near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
         hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."

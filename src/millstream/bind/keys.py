@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.algebra.expressions import Column, Expression, Literal, walk
+from millstream.algebra.expressions import Cast, Column, Expression, Literal, walk
 from millstream.algebra.types import INTEGER, NULL, STRING
 from millstream.bind.constants import coerce
 from millstream.bind.expressions import Expressions
@@ -20,8 +20,14 @@ def bind_keys(group: exp.Expr | None, items: list[Item], expressions: Expression
     for node in _listed(group):
         bound = _key(node, items, expressions)
         if not any(there == bound for _, there in keys):
-            keys.append((key_name(node, bound, {name for name, _ in keys}), bound))
+            keys.append((_name(node, bound, {name for name, _ in keys}), bound))
     return tuple(keys)
+
+
+def _name(node: exp.Expr, bound: Expression, taken: set[str]) -> str:
+    """The name of a key: that of its column, if it is one of FROM, or its text."""
+    hidden = isinstance(bound, Column) and bound.name.startswith("#")
+    return key_name(node, Cast(bound, bound.type) if hidden else bound, taken)
 
 
 def _listed(group: exp.Expr | None) -> list[exp.Expr]:

@@ -28,15 +28,17 @@ Feed = Callable[[Stream, pa.RecordBatch], None]
 
 @dataclass
 class Ledgers:
-    """The tables of a catalog that statements change. While a job runs, `feed` takes the changes.
+    """The tables of a catalog that statements change.
 
-    `readers` names the queries that read a table.
+    `readers` names the queries that read a table. Once a job has been started, `feed` takes later
+    changes; they are put into `folder`.
     """
 
     catalog: Catalog
     readers: Callable[[Table], list[str]]
     books: dict[str, Ledger] = field(default_factory=dict)
     feed: Feed | None = None
+    folder: str = ""
 
     def open(self, table: Table) -> None:
         """Begin with a table as it was declared."""
@@ -50,6 +52,7 @@ class Ledgers:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))
         if self.feed is not None and table.changes is not None:
+            self._put(table)
             self._feed(table, deed)
             return
         if deed.at is None:
@@ -61,6 +64,20 @@ class Ledgers:
         if stream is not None:
             stream = replace(stream, rows=stream_rows(stream, book.told))
         self._put(replace(table, content=content, changes=stream))
+
+    def placed(self, stream: Stream) -> Stream:
+        """The stream of a table's modifications with the folder of later ones."""
+        return replace(stream, base=self.folder) if stream.source == STATEMENTS else stream
+
+    def recall(self, stream: Stream, rows: pa.RecordBatch) -> None:
+        """Take in changes that were fed to an earlier run."""
+        width = rows.num_columns - len(self.books[stream.name].loaded.schema)
+        times = [0] * rows.num_rows
+        if not stream.is_internal:
+            times = rows.column(1).cast(INTEGER).to_pylist()
+        data = rows.select(list(range(width, rows.num_columns)))
+        for i, (op, at) in enumerate(zip(rows.column(0).to_pylist(), times)):
+            self.books[stream.name].fed.append((at, op, data.slice(i, 1)))
 
     def _table(self, statement: Modification) -> Table:
         table = self.catalog.find(statement.name)
@@ -114,7 +131,8 @@ class Ledgers:
             )
         done = self.books[table.name].feed(deed, time.time_ns() // 1000)
         if done:
-            self.feed(table.changes, stream_rows(table.changes, done))
+            stream = self.placed(table.changes)
+            self.feed(stream, stream_rows(stream, done))
 
     def _put(self, table: Table) -> None:
         self.catalog.entries[table.name.lower()] = table

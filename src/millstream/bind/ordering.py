@@ -123,7 +123,10 @@ def _key(node: exp.Expr, at: int, items: list[Item], expressions: Expressions) -
 
 def _number(clause: exp.Expr, word: str, text: str) -> int:
     node = clause.expression
-    bound = Expressions(Scope(()), text, word).bind(node)
+    try:
+        bound: Expression | None = Expressions(Scope(()), text, word).bind(node)
+    except MillstreamError:
+        bound = None
     if isinstance(bound, Literal) and isinstance(bound.value, int) and bound.value >= 0:
         return bound.value
     raise MillstreamError(

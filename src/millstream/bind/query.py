@@ -130,8 +130,9 @@ class _Binder:
         """The rows of a join that meet conditions with subqueries in its ON."""
         subqueries = Subqueries(self, Around(scope))
         expressions = Expressions(scope, self.text, "ON", subquery=subqueries.value)
+        base = plan
         for test in subqueries.tests(conditions, expressions, "ON"):
-            plan = test.apply(plan, lambda value: value)
+            plan = test.apply(plan, base, lambda value: value)
         return plan
 
     def _free_columns(self, node: exp.Expr) -> list[exp.Column]:
@@ -181,7 +182,7 @@ class _Binder:
                 case exp.Select():
                     return self._select(node, outer)
                 case exp.SetOperation():
-                    answer = self._set_operation(node, outer)
+                    answer = self._set_operation(node, outer, outermost)
                 case _:
                     answer = self._answer(node.this, outer, outermost)
             return self._ordered(node, answer, outer)
@@ -202,13 +203,16 @@ class _Binder:
         operator = node.args.get("to_stream")
         return Answer(TO_STREAM[operator](answer.plan)) if operator else answer
 
-    def _set_operation(self, node: exp.SetOperation, outer: Outer | None) -> Answer:
-        left, right = (self._side(side, outer) for side in (node.this, node.expression))
+    def _set_operation(
+        self, node: exp.SetOperation, outer: Outer | None, outermost: bool
+    ) -> Answer:
+        left = self._side(node.this, outer, outermost)
+        right = self._side(node.expression, outer, False)
         return Answer(combine(node, left, right, len(outer.columns) if outer else 0, self.text))
 
-    def _side(self, node: exp.Expr, outer: Outer | None) -> Node:
+    def _side(self, node: exp.Expr, outer: Outer | None, outermost: bool) -> Node:
         """One side of a set operation; a stream is taken with all that has come."""
-        plan = self._answer(node, outer).plan
+        plan = self._answer(node, outer, outermost).plan
         if not plan.is_stream:
             return plan
         self.notices.append(
@@ -320,6 +324,7 @@ def _unwrapped(node: exp.Expr) -> exp.Expr:
 
 
 def _form(query: exp.Expr) -> str | None:
-    while isinstance(query, exp.Subquery):
+    """STREAMED or COMPLETE; in a set operation it stands in the first SELECT."""
+    while isinstance(query, (exp.Subquery, exp.SetOperation)):
         query = query.this
     return query.args.get("form")

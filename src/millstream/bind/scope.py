@@ -73,11 +73,7 @@ class Scope:
             if column.lower() == name.lower() and (table or member.shown(column))
         ]
         if len(found) > 1:
-            owners = " and in ".join(f'"{alias}"' for alias, _ in found)
-            raise MillstreamError(
-                f'column "{name}" is in {owners}',
-                hint=f"Say which one: {found[0][0]}.{name}.",
-            )
+            raise _ambiguous(name, [alias for alias, _ in found])
         return found[0][1] if found else None
 
     def resolve(self, name: str, table: str | None = None) -> Column:
@@ -140,6 +136,13 @@ class Scope:
         if member is None:
             raise self.no_member(alias, "*")
         return member
+
+
+def _ambiguous(name: str, owners: list[str]) -> MillstreamError:
+    shown = " and in ".join(f'"{alias}"' if alias else "a subquery" for alias in owners)
+    alias = next(filter(None, owners), None)
+    hint = f"Say which one: {alias}.{name}." if alias else "Give the subqueries an alias."
+    return MillstreamError(f'column "{name}" is in {shown}', hint=hint)
 
 
 def is_known(scope: Scope, node: exp.Column) -> bool:

@@ -20,7 +20,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER
-from millstream.bind.asides import Answer, Aside, Test, Translate, is_null_with
+from millstream.bind.asides import Answer, Aside, Attachment, Test, Translate, is_null_with
 from millstream.bind.correlation import (
     Around,
     Outer,
@@ -101,14 +101,14 @@ class Select:
         having = self._conditions("having", expressions)
         ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
         self._check_ordering(ordering)
+        self._check_aggregates(grouping)
         wanted = (*items, *_hidden_items(ordering))
         plan = self._input(where)
         if grouping.calls or any(self.node.args.get(word) for word in ("group", "having")):
             answer = self._grouped(plan, grouping, items, wanted, having)
         else:
-            plan = self._attached(plan, [item.value for item in wanted], _unchanged)
             alone = self.source is None
-            answer = Answer(self._projected(plan, wanted), alone, alone)
+            answer = Answer(self._projected(plan, wanted, _unchanged), alone, alone)
         return self._finished(answer, ordering)
 
     def rows(self, with_values: bool) -> Rows | None:
@@ -129,8 +129,9 @@ class Select:
             return None
         assert self.source is not None
         plan = filtered(self.source.plan, [c for c in where.plain if not outer.mentioned(c)])
+        base = plan
         for test in where.tests:
-            plan = test.apply(plan, _unchanged)
+            plan = test.apply(plan, base, _unchanged)
         ties = [c for c in where.plain if outer.mentioned(c)]
         return self._beside(plan, ties, values, outer)
 
@@ -196,22 +197,9 @@ class Select:
             plan = correlated(plan, list(where.plain), self.outer)
         else:
             plan = filtered(plan, list(where.plain))
+        base = plan
         for test in where.tests:
-            plan = test.apply(plan, _unchanged)
-        return plan
-
-    def _attached(
-        self, plan: Node | None, values: Sequence[Expression], translate: Translate
-    ) -> Node:
-        """The plan with the hidden columns that the values read."""
-        for hidden in self.subqueries.used_by(*values):
-            plan = hidden.attach(plan, translate)
-        if plan is None:
-            raise MillstreamError(
-                "a query needs FROM",
-                place_of(self.node, self.text),
-                hint="Name a stream: SELECT … FROM bids.",
-            )
+            plan = test.apply(plan, base, _unchanged)
         return plan
 
     def _grouped(
@@ -224,8 +212,10 @@ class Select:
     ) -> Answer:
         group, clause = self.node.args.get("group"), self.node.args.get("having")
         keys = (*self._domain, *bind_keys(group, items, self._expressions("GROUP BY")))
-        below = [value for _, value in keys] + list(grouping.arguments.values())
-        grouped = grouping.plan(self._attached(plan, below, _unchanged), keys)
+        below = Attachment(plan, self.subqueries.hidden, _unchanged)
+        by = tuple((name, below.value(value)) for name, value in keys)
+        grouping.arguments = {n: below.value(value) for n, value in grouping.arguments.items()}
+        grouped = grouping.plan(self._there(below.plan), by)
         result: Node = grouped
         if self.outer is not None and group is None:
             result = completed(grouped, self.outer.hole, [_of_nothing(c) for c in grouped.calls])
@@ -235,21 +225,33 @@ class Select:
 
         if having.plain and clause is not None:
             result = Filter(after(clause.this)(conjunction(list(having.plain))), result)
+        base = result
         for test in having.tests:
-            result = test.apply(result, after(clause.this if clause is not None else self.node))
+            assert clause is not None
+            result = test.apply(result, base, after(clause.this))
         ready = [Item(i.name, after(i.node)(i.value), i.node) for i in wanted]
-        result = self._attached(result, [item.value for item in ready], after(self.node))
-        projected = self._projected(result, ready)
+        projected = self._projected(result, ready, after(self.node))
         if group is not None:
             return Answer(projected)
         sparse = None
         if self.outer is not None and clause is None and _is_null_of_nothing(ready, grouped):
-            sparse = self._projected(grouped, ready)
+            sparse = self._projected(grouped, ready, after(self.node))
         return Answer(projected, True, clause is None, sparse)
 
-    def _projected(self, plan: Node, items: Sequence[Item]) -> Node:
-        outputs = [(item.name, item.value) for item in items]
-        return Project((*self._domain, *outputs), plan)
+    def _projected(self, plan: Node | None, items: Sequence[Item], translate: Translate) -> Node:
+        """The values of the items, those of subqueries in them too."""
+        attachment = Attachment(plan, self.subqueries.hidden, translate)
+        outputs = tuple((item.name, attachment.value(item.value)) for item in items)
+        return Project((*self._domain, *outputs), self._there(attachment.plan))
+
+    def _there(self, plan: Node | None) -> Node:
+        if plan is None:
+            raise MillstreamError(
+                "a query needs FROM",
+                place_of(self.node, self.text),
+                hint="Name a stream: SELECT … FROM bids.",
+            )
+        return plan
 
     def _finished(self, answer: Answer, ordering: Ordering | None) -> Answer:
         """With DISTINCT, and with the first rows only."""
@@ -264,12 +266,25 @@ class Select:
         return Answer(plan, answer.single or ordering.limit in (0, 1))
 
     def _check_without_from(self) -> None:
-        for word in ("where", "group", "having", "order", "limit"):
-            if self.node.args.get(word) is not None:
+        words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
+        for key, word in words.items():
+            if self.node.args.get(key) is not None:
                 raise MillstreamError(
-                    "a query needs FROM",
+                    f"a query with {word} needs FROM",
                     place_of(self.node, self.text),
                     hint="Name a stream: SELECT … FROM bids.",
+                )
+
+    def _check_aggregates(self, grouping: Grouping) -> None:
+        """An aggregate of columns of the query around would be one of that query."""
+        for call in grouping.calls.values():
+            values = [grouping.arguments[n] for n in call.arguments if n in grouping.arguments]
+            read = frozenset().union(*map(columns_of, values))
+            if self.outer is not None and read and read <= set(self.outer.names):
+                raise MillstreamError(
+                    f'aggregate "{call.function}" takes columns of the query around it only',
+                    grouping.places[call.name],
+                    hint="Compute it in a subquery in FROM of that query, or leave it out.",
                 )
 
     def _check_ordering(self, ordering: Ordering | None) -> None:

@@ -8,6 +8,7 @@ from millstream.operators import (
     AntiJoin,
     Distinct,
     Filter,
+    GroupBy,
     Join,
     Project,
     Rows,
@@ -24,6 +25,9 @@ def at_most_one(plan: Node, given: frozenset[str]) -> bool:
             return at_most_one(below, frozenset(handed))
         case Filter(condition=condition, input=below):
             return at_most_one(below, given | _fixed(condition))
+        case GroupBy(keys=keys, input=below):
+            handed_down = {_origin(below, name) for name in given if name in keys}
+            return {_origin(below, name) for name in keys} <= handed_down
         case Rows(count=1, partition_by=partition):
             return given >= set(partition)
         case TopK(limit=0 | 1, partition_by=partition) if given >= set(partition):
@@ -39,6 +43,17 @@ def at_most_one(plan: Node, given: frozenset[str]) -> bool:
 
 def _has_key(plan: Node, given: frozenset[str]) -> bool:
     return plan.key is not None and given >= set(plan.key)
+
+
+def _origin(plan: Node, name: str) -> tuple[Node, object]:
+    """Where a column comes from, through projections and filters."""
+    match plan:
+        case Project(outputs=outputs, input=below):
+            value = dict(outputs)[name]
+            return _origin(below, value.name) if isinstance(value, Column) else (below, value)
+        case Filter(input=below):
+            return _origin(below, name)
+    return plan, name
 
 
 def _fixed(condition: Expression) -> frozenset[str]:

@@ -178,7 +178,7 @@ class Subqueries:
         if answer.sparse is not None:
             sparse = Project(outputs, answer.sparse)
         if not answer.always:
-            plan = _completed(plan, outer, [Literal(None, value.type)])
+            plan = _or_null(plan, outer, Column(name, value.type))
         self._hide(plan, outer, node, (name,), sparse)
         return Column(name, value.type)
 
@@ -186,8 +186,14 @@ class Subqueries:
         outer = self.queries.outer_of(node, self.around)
         answer = self.queries.relation(node, outer)
         name = self._name()
-        there = Distinct(Project((*_outputs(outer), (name, TRUE)), answer.plan))
-        self._hide(_completed(there, outer, [FALSE]), outer, node, (name,))
+        if outer is None:
+            counted = GroupBy((), _counts()[:1], Project((), answer.plan))
+            some = Call(">", (Column("#rows", INTEGER), Literal(0, INTEGER)), BOOLEAN)
+            plan: Node = Project(((name, some),), counted)
+        else:
+            there = Distinct(Project((*outer.outputs, (name, TRUE)), answer.plan))
+            plan = completed(there, outer.hole, [FALSE])
+        self._hide(plan, outer, node, (name,))
         return Column(name, BOOLEAN)
 
     def _compared(self, node: exp.Expr, expressions: Expressions) -> Expression:
@@ -411,12 +417,14 @@ def _is_unknown(mine: Expression) -> Expression:
     return Call("or", (when("null", present), when("any", null)), BOOLEAN)
 
 
-def _completed(plan: Node, outer: Outer | None, defaults: list[Expression]) -> Node:
-    """The plan, and a row with the defaults where it has none."""
+def _or_null(plan: Node, outer: Outer | None, value: Column) -> Node:
+    """A plan of at most one row, with NULL where it has none."""
+    null = Literal(None, value.type)
     if outer is not None:
-        return completed(plan, outer.hole, defaults)
-    rows = AggregateCall("#rows", "count", (), INTEGER)
-    counted = GroupBy((), (rows,), Project((), plan))
+        return completed(plan, outer.hole, [null])
+    if result_type("max", value.type) is not None:
+        call = AggregateCall(value.name, "max", ("#arg0",), value.type)
+        return GroupBy((), (call,), Project((("#arg0", value),), plan))
+    counted = GroupBy((), _counts()[:1], Project((), plan))
     one = Distinct(Project((("#one", Literal(1, INTEGER)),), counted))
-    values = tuple((f.name, d) for f, d in zip(plan.schema, defaults))
-    return UnionAll(plan, Project(values, AntiJoin(TRUE, one, plan)))
+    return UnionAll(plan, Project(((value.name, null),), AntiJoin(TRUE, one, plan)))

@@ -55,3 +55,17 @@ def mentions(clause: exp.Expr, names: tuple[str, ...]) -> bool:
         isinstance(part, exp.Anonymous) and str(part.this).lower() in names
         for part in own_parts(clause)
     )
+
+
+def stands_around(column: exp.Column) -> bool:
+    """True when the alias before a column is that of a query further out."""
+    node = column.parent
+    while node is not None:
+        if isinstance(node, exp.Select):
+            clause = node.args.get("from_")
+            entries = [clause, *(node.args.get("joins") or ())]
+            names = [e.this.alias_or_name.lower() for e in entries if e is not None]
+            if column.table.lower() in names:
+                return True
+        node = node.parent
+    return False

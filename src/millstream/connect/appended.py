@@ -11,6 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 HEAD = struct.Struct("<QI")
+FAULTS = pa.schema([("reason", pa.string()), ("row", pa.string())])
+"""What is appended in the place of rows that cannot be read."""
 
 
 def append_batch(path: Path, batch: pa.RecordBatch) -> None:

@@ -57,11 +57,15 @@ class Auction:
     Half of the bids go to the first 4 of the latest hundred auctions, half of the auctions are of
     the first 4 of the latest hundred persons; the rest spreads over the latest thousand. Nobody
     bids on, or sells in, what is not there yet. Prices are log-normal, in cents.
+
+    `life` is the mean life of an auction in seconds; without it an auction lives about as long as
+    it takes for the next thousand to come.
     """
 
     seed: int
     rate: Fraction
     start: int
+    life: Fraction | None = None
 
     def column(self, kind: str, name: str, events: np.ndarray) -> pa.Array:
         return pa.array(_VALUES[kind, name](self, events))
@@ -71,17 +75,11 @@ class Auction:
         return (micros + self.start).astype("datetime64[us]")
 
     def expiry(self, events: np.ndarray) -> np.ndarray:
-        """An auction lives about as long as it takes for the next thousand to come."""
-        life = (
-            LIVE
-            * ROUND
-            // SHARE["auction"]
-            * 1_000_000
-            * self.rate.denominator
-            // self.rate.numerator
-        )
+        """Between half and one and a half times the mean life after the opening."""
+        life = self.life or LIVE * ROUND // SHARE["auction"] / self.rate
+        micros = life * 1_000_000 // 1
         parts = self.bits(events, "expires", 10).astype(np.int64) + 512
-        return self.timestamps(events) + (life // 1024 * parts).astype("timedelta64[us]")
+        return self.timestamps(events) + (micros // 1024 * parts).astype("timedelta64[us]")
 
     def recent(self, events: np.ndarray, salt: str, there: np.ndarray) -> np.ndarray:
         """One of the `there` things that exist, numbered from 1; half of the time a hot one."""

@@ -18,7 +18,7 @@ from millstream.connect.source import Slab, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 FEEDS = ("auction",)
-PARAMETERS = ("rate", "events", "seed", "kind", "start")
+PARAMETERS = ("rate", "events", "seed", "kind", "start", "life")
 KINDS = {"persons": "person", "auctions": "auction", "bids": "bid"}
 ALL = "event"
 ALIASES = {
@@ -30,6 +30,8 @@ ALIASES = {
     ("bid", "item"): "auction",
 }
 MOST_ROWS = 256 * 1024
+SMALL = Fraction(1, 1_000_000)
+EXAMPLES = {"events": 100_000, "life": 60}
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Generator:
 
     `rate` is events of all kinds per second of event time (default 1000), `events` how many there
     are of all kinds (default no end), `seed` (default 1), `start` the first timestamp (default
-    2024-01-01T00:00:00), `kind` persons, auctions or bids (default: what the stream's name says,
+    2024-01-01T00:00:00), `life` the mean life of an auction in seconds (default: until the next
+    thousand have come), `kind` persons, auctions or bids (default: what the stream's name says,
     otherwise all). A feed without end is paced by the wall clock from when the stream began.
 
     Position: the next row, and when the stream began. Law: row k depends on nothing but its number
@@ -156,10 +159,9 @@ def open_generator(url: str, name: str, schema: pa.Schema, follow: bool) -> Gene
                 hint=f"Did you mean {meant}?" if meant else f"It has {', '.join(PARAMETERS)}.",
             )
     events = _number(given, "events", None, int)
-    rate = _number(
-        given, "rate", Fraction(1000), lambda text: Fraction(text).limit_denominator(1_000_000)
-    )
-    auction = Auction(_number(given, "seed", 1, int), rate, _start(given))
+    rate = _number(given, "rate", Fraction(1000), _fraction)
+    life = _number(given, "life", None, _fraction)
+    auction = Auction(_number(given, "seed", 1, int), rate, _start(given), life)
     return Generator(name, schema, auction, _kind(given, name), events, follow)
 
 
@@ -170,14 +172,18 @@ def _number(given: dict[str, str], parameter: str, default: Any, read: Callable[
         number = read(given[parameter])
     except (ValueError, ZeroDivisionError):
         number = None
-    least = {"rate": Fraction(1, 1_000_000), "events": 0}.get(parameter)
+    least = {"rate": SMALL, "life": SMALL, "events": 0}.get(parameter)
     if number is None or (least is not None and not least <= number <= 10**12):
-        what = "a number above 0" if parameter == "rate" else "a whole number"
+        what = "a number above 0" if least == SMALL else "a whole number"
         raise MillstreamError(
             f'parameter "{parameter}" of generate:auction is "{given[parameter]}", not {what}',
-            hint=f"Write {parameter}={default or 100000}.",
+            hint=f"Write {parameter}={default or EXAMPLES[parameter]}.",
         )
     return number
+
+
+def _fraction(text: str) -> Fraction:
+    return Fraction(text).limit_denominator(1_000_000)
 
 
 def _start(given: dict[str, str]) -> int:

@@ -34,11 +34,15 @@ def open_stream(stream: Stream, follow: bool) -> Source:
     assert stream.source is not None
     if stream.source == STATEMENTS:
         rows = no_rows(stream.schema) if stream.rows is None else stream.rows
-        spool = Path(stream.base) / f"{stream.name}.changes" if stream.base else None
         goes_on = follow and stream.of is None
-        return StatementSource(stream.name, stream.schema, rows, spool, goes_on)
+        return StatementSource(stream.name, stream.schema, rows, spool_of(stream), goes_on)
     options = dict(stream.options)
     return open_source(stream.source, stream.name, stream.schema, options, stream.base, follow)
+
+
+def spool_of(stream: Stream) -> Path | None:
+    """The file that takes the changes of a table while a job runs."""
+    return Path(stream.base) / f"{stream.name}.changes" if stream.base else None
 
 
 def open_source(

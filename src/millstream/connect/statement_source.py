@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra.changes import concat_rows
-from millstream.connect.appended import read_batches
+from millstream.algebra.changes import concat_rows, no_rows
+from millstream.connect.appended import FAULTS, read_batches
 from millstream.connect.cells import as_csv
 from millstream.connect.source import Slab, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError
@@ -21,7 +21,7 @@ from millstream.errors import MillstreamError
 
 @dataclass(frozen=True)
 class StatementSource:
-    """Rows that came with the job, then those appended to a file while it runs.
+    """Rows that came with the job, then those appended to a file while it runs, bad ones too.
 
     Position: how many of the first there were and what was in them, the place in the file, the
     next arrival number.
@@ -66,9 +66,17 @@ class StatementSource:
             rows = self.rows.slice(slice.at["row"], slice.rows)
         else:
             rows = next(batch for _, batch in self._appended(slice.at["start"]))
+        if rows.schema == FAULTS:
+            return self._bad(rows, slice.seq, columns)
         schema = pa.schema([self.schema.field(name) for name in columns])
         asked = concat_rows([rows.select(list(columns))], schema)
         return Slab(asked, np.arange(slice.seq, slice.seq + slice.rows), error_rows([], [], []))
+
+    def _bad(self, faults: pa.RecordBatch, seq: int, columns: Sequence[str]) -> Slab:
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        numbers = np.arange(seq, seq + faults.num_rows)
+        reasons, texts = (column.to_pylist() for column in faults.columns)
+        return Slab(no_rows(schema), numbers[:0], error_rows(numbers, reasons, texts))
 
     def largest(self, slice: Slice, column: str) -> int | None:
         return largest_of(self.read(slice, [column]).rows.column(0))

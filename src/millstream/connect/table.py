@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.connect.json_source import JsonSource
 from millstream.connect.opening import open_source
+from millstream.connect.postgres import PostgresTable, is_postgres
 from millstream.connect.source import Slab, Source
 from millstream.errors import MillstreamError
 
@@ -30,6 +31,15 @@ class TableFiles:
         self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
     ) -> pa.RecordBatch:
         """All rows of a bounded source. A bad row is an error: none must be missing unnoticed."""
+        if is_postgres(url):
+            rows, bad = PostgresTable.of(url, options, name).read(schema)
+            if bad:
+                raise MillstreamError(
+                    f'a row of table "{name}" cannot be read: {bad[0][0]}',
+                    detail=f"The row is {bad[0][1]}.",
+                    hint="Declare the column with the type it has in the database.",
+                )
+            return rows
         source = open_source(url, name, schema, options, self.base, follow=False)
         slabs = _slabs(source, schema.names)
         for slab in slabs:
@@ -54,7 +64,7 @@ class TableFiles:
         Empty for any other, also for one that cannot be read: what is wrong is told by who reads
         it. Without rows it is a timestamp.
         """
-        if options.get("header", "true").lower() != "true":
+        if is_postgres(url) or options.get("header", "true").lower() != "true":
             return ()
         given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
         try:

@@ -21,6 +21,8 @@ from millstream.operators import Exchange
 from millstream.plan.graph import Graph
 
 NO_SPAN = Span(DAWN, DAWN, None)
+TICK = 200_000
+"""Microseconds between two batches that bring nothing but the time."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.state import Log, State
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock
-from millstream.engine.errands import Errand, Haul, plan_errands, run_errand
+from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
 from millstream.engine.job import Job
 from millstream.engine.level import Bucket, Level, split
 from millstream.engine.outputs import in_order, present
@@ -42,6 +42,7 @@ class LocalHost:
     positions: dict[str, dict[str, Any]] = field(default_factory=dict)
     states: dict[tuple[int, int], dict[str, State]] = field(default_factory=dict)
     batches: int = 0
+    ticked: int = 0
 
     @property
     def buckets(self) -> int:
@@ -63,6 +64,9 @@ class LocalHost:
         now = time.time_ns() // 1000
         rows = self.job.settings.batch_rows
         errands, positions = plan_errands(self.job.streams, self.sources, self.positions, rows, now)
+        if not errands and now - self.ticked >= TICK:
+            errands = ticks(self.job.streams, positions, now)
+        self.ticked = now if errands else self.ticked
         if not errands:
             return False
         self.step(errands)

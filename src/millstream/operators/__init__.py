@@ -9,6 +9,7 @@ from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
 from millstream.operators.minus import Minus
+from millstream.operators.non_retroactive_join import NonRetroactiveJoin
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
 from millstream.operators.rows import Rows
@@ -35,6 +36,7 @@ OPERATORS = (
     Project,
     LookupJoin,
     TableScan,
+    NonRetroactiveJoin,
     Join,
     SemiJoin,
     AntiJoin,

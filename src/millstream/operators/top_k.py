@@ -48,10 +48,6 @@ class TopK(Node):
     partition_by: tuple[str, ...]
     input: Node
 
-    @cached_property
-    def key(self) -> tuple[str, ...] | None:
-        return () if self.limit == 1 and not self.partition_by else self.input.key
-
     @property
     def needs(self) -> Spread:
         return self.partition_by

@@ -21,6 +21,7 @@ from millstream.operators import (
     GroupBy,
     Join,
     LookupJoin,
+    NonRetroactiveJoin,
     Project,
     Range,
     RangeSlide,
@@ -167,6 +168,15 @@ def _lookup_join(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return LookupJoin(table.content, names, left_keys, right_keys, conjunction(rest), outer, below)
 
 
+def _non_retroactive_join(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
+    outer = tokens.has("left")
+    tokens.expect("on")
+    if tokens.has("everything"):
+        return NonRetroactiveJoin(TRUE, outer, left, right)
+    both = pa.schema([*left.schema, *right.schema])
+    return NonRetroactiveJoin(parse_expression(tokens, both), outer, left, right)
+
+
 def _joined(operator: type[Join | SemiJoin | AntiJoin]) -> Callable[..., Node]:
     def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
         if tokens.found == ["everything"] and tokens.has("everything"):
@@ -242,6 +252,7 @@ _READERS: dict[str, Callable[..., Node]] = {
     "Rows": _rows,
     "LookupJoin": _lookup_join,
     "TableScan": _table_scan,
+    "NonRetroactiveJoin": _non_retroactive_join,
     "Join": _joined(Join),
     "SemiJoin": _joined(SemiJoin),
     "AntiJoin": _joined(AntiJoin),

@@ -14,11 +14,8 @@ from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from millstream.engine.errands import Errand, plan_errands, ticks
+from millstream.engine.errands import TICK, Errand, plan_errands, ticks
 from millstream.spark.parcel import current_parcel
-
-TICK = 200_000
-"""Microseconds between two batches that bring nothing but the time."""
 
 
 class ErrandSource(DataSource):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from millstream.connect.opening import open_source
+from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.engine.job import Job
 from millstream.engine.store import write_whole
@@ -33,7 +33,7 @@ class Parcel:
     def sources(self) -> dict[str, Source]:
         """The sources of the streams that have one, opened in this process."""
         return {
-            s.name: open_source(s.source, s.name, s.schema, dict(s.options), s.base, self.follow)
+            s.name: open_stream(s, self.follow)
             for s in self.job.streams.values()
             if s.source is not None
         }

@@ -124,7 +124,8 @@ def _read(path: Path, shape: Shape) -> list[Row]:
     table = pa.Table.from_batches([slab.rows for slab in _slabs(source)], texts)[1:]
     kinds = [pa.string() if pa.types.is_list(kind) else kind for kind in shape.schema.types]
     columns = [
-        from_text(column.combine_chunks(), kind).values for column, kind in zip(table.columns, kinds)
+        from_text(column.combine_chunks(), kind).values
+        for column, kind in zip(table.columns, kinds)
     ]
     return rows_of(shape, pa.Table.from_arrays(columns, shape.schema.names))
 

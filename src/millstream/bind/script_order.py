@@ -1,0 +1,149 @@
+"""The order of a script: what is defined comes before what uses it, wherever it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import exp
+
+from millstream.errors import MillstreamError
+from millstream.lang import (
+    CreateStream,
+    CreateStreamAs,
+    CreateTable,
+    CreateView,
+    Describe,
+    Explain,
+    Modification,
+    Statement,
+    place_of,
+)
+from millstream.lang.statements import Named
+
+DEFINITIONS = (CreateStream, CreateStreamAs, CreateTable, CreateView)
+
+
+def script_order(statements: tuple[Statement, ...], known: Container[str]) -> list[int]:
+    """The numbers of the statements in the order in which they can be carried out.
+
+    A definition moves up to the first statement that uses its name, if nothing before has that
+    name; the modifications of a table come right after it. All else stays as it is written.
+    `known` are the names that exist already, in lower case.
+    """
+    return _Order(statements, known).sorted()
+
+
+@dataclass
+class _Order:
+    statements: tuple[Statement, ...]
+    known: Container[str]
+    done: dict[int, None] = field(default_factory=dict)
+    under_way: dict[int, exp.Expr | None] = field(default_factory=dict)
+
+    def sorted(self) -> list[int]:
+        for at in range(len(self.statements)):
+            self._place(at, None)
+        return list(self.done)
+
+    def _place(self, at: int, used: exp.Expr | None) -> None:
+        """Put a statement after those it needs. `used` is where it was asked for."""
+        if at in self.done:
+            return
+        if at in self.under_way:
+            raise self._circle(at)
+        self.under_way[at] = used
+        for name, node in _uses(self.statements[at]).items():
+            if (needed := self._definition(name, at)) is not None:
+                self._place(needed, node)
+        if (owner := self._owner(at)) is not None:
+            self._place(owner, None)
+        del self.under_way[at]
+        self.done |= dict.fromkeys([at, *self._modifications.get(at, ())])
+
+    def _definition(self, name: str, at: int) -> int | None:
+        """The definition of a name that is still to be carried out, the nearest before or the
+        first after."""
+        places = self._defined.get(name, ())
+        before = [place for place in places if place < at]
+        if name in self.known or not places:
+            return None
+        nearest = before[-1] if before else places[0]
+        return None if nearest in self.done else nearest
+
+    def _owner(self, at: int) -> int | None:
+        """The definition of the table that a statement modifies."""
+        statement = self.statements[at]
+        if not isinstance(statement, Modification):
+            return None
+        name = statement.name.lower()
+        places = self._defined.get(name, ())
+        before = [place for place in places if place < at]
+        if before:
+            return before[-1]
+        return places[0] if places and name not in self.known else None
+
+    @cached_property
+    def _defined(self) -> dict[str, list[int]]:
+        """Where every name is defined."""
+        found: dict[str, list[int]] = {}
+        for at, statement in enumerate(self.statements):
+            if isinstance(statement, DEFINITIONS):
+                found.setdefault(statement.name.lower(), []).append(at)
+        return found
+
+    @cached_property
+    def _modifications(self) -> dict[int, list[int]]:
+        """The modifications of every table, by the place of its definition."""
+        found: dict[int, list[int]] = {}
+        for at in range(len(self.statements)):
+            if (owner := self._owner(at)) is not None:
+                found.setdefault(owner, []).append(at)
+        return found
+
+    def _circle(self, at: int) -> MillstreamError:
+        """Definitions that use each other, none of which can be first."""
+        way = list(self.under_way)
+        circle = [self.statements[other] for other in way[way.index(at) :]]
+        names = [f'{_kind(s)} "{s.name}"' for s in circle if isinstance(s, Named)]
+        following = way[way.index(at) + 1 :] or [at]
+        node = _uses(circle[0]).get(self._name_of(following[0]))
+        message, detail = f"{names[0]} is defined by itself", None
+        if len(names) > 1:
+            message = f"{', '.join(names[:-1])} and {names[-1]} are defined by each other"
+            users = [
+                f"{name} (line {s.place.line}) uses {names[(i + 1) % len(names)]}"
+                for i, (name, s) in enumerate(zip(names, circle))
+            ]
+            detail = ", ".join(users) + "."
+            detail = detail[0].upper() + detail[1:]
+        return MillstreamError(
+            message,
+            place_of(node, circle[0].place.text) if node is not None else None,
+            detail=detail,
+            hint="Let it use what comes before it only, or give it another name.",
+        )
+
+    def _name_of(self, at: int) -> str:
+        statement = self.statements[at]
+        return statement.name.lower() if isinstance(statement, Named) else ""
+
+
+def _kind(statement: Statement) -> str:
+    return "view" if isinstance(statement, CreateView) else "stream"
+
+
+def _uses(statement: Statement) -> dict[str, exp.Expr]:
+    """The names in lower case that the query of a statement reads, with a place of each."""
+    query = getattr(statement, "query", None)
+    if query is None:
+        asked = isinstance(statement, (Describe, Explain)) and statement.name
+        return {asked.lower(): exp.to_identifier(asked)} if asked else {}
+    own = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
+    found: dict[str, exp.Expr] = {}
+    for table in query.find_all(exp.Table):
+        name = (table.db or table.name).lower()
+        if name not in own:
+            found.setdefault(name, table)
+    return found
