@@ -22,8 +22,6 @@ from millstream.algebra.types import (
 )
 from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Stream
-from millstream.connect.appended import append_batch, read_batches
-from millstream.connect.opening import spool_of
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
@@ -164,6 +162,7 @@ class Database:
             host.run()
         finally:
             self._host = None
+            self.session.end()
 
     def start(self, follow: bool = True) -> None:
         """Begin to run in the background; sources are followed as they grow."""
@@ -171,6 +170,7 @@ class Database:
 
     def stop(self) -> None:
         """Finish the running batch and stop."""
+        self.session.end()
         if self._host is not None:
             host, self._host = self._host, None
             host.stop()
@@ -198,7 +198,7 @@ class Database:
 
         if self._host is not None:
             raise MillstreamError("the job runs already", hint="Stop it first.")
-        self._follow_tables(follow)
+        self.session.begin(self._checkpoint, follow)
         self._host = SparkHost(
             self.spark,
             self._job(),
@@ -210,18 +210,6 @@ class Database:
         )
         self._last = self._host
         return self._host
-
-    def _follow_tables(self, follow: bool) -> None:
-        """From now on, statements that change tables are fed to the job."""
-        tables = self.session.tables
-        if not tables.folder:
-            tables.folder = str(self._log_folder.parent / "tables" / self._log_folder.name)
-            for stream in self.session.streams.values():
-                path = spool_of(stream) if stream.op is not None else None
-                for _, rows in read_batches(path) if path is not None else ():
-                    tables.recall(stream, rows)
-        if follow:
-            tables.feed = _feed
 
     @property
     def notices(self) -> list[Notice]:
@@ -314,13 +302,6 @@ class QueryHandle:
     @property
     def _told(self) -> str:
         return f"{self.name}.changes" if self._query.form == COMPLETE else self.name
-
-
-def _feed(stream: Stream, rows: pa.RecordBatch) -> None:
-    """Put changes of a table where the running job finds them."""
-    path = spool_of(stream)
-    assert path is not None
-    append_batch(path, rows)
 
 
 def _length(value: int | str | None, domain: Domain, name: str) -> int | None:

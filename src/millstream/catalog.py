@@ -100,7 +100,8 @@ class Stream:
 class Table:
     """A declared table: the rows it begins with, and the stream of its modifications, if any.
 
-    `non_retroactive` says that a modification only meets stream elements after it.
+    `non_retroactive` says that a modification only meets stream elements after it. One that is in a
+    database is read again every so many microseconds (`every`); `source` may hold a password.
     """
 
     name: str
@@ -109,6 +110,9 @@ class Table:
     content: StaticTable
     non_retroactive: bool = False
     changes: Stream | None = None
+    source: str | None = field(default=None, repr=False)
+    options: tuple[tuple[str, str], ...] = ()
+    every: int | None = None
 
     @property
     def is_static(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from sqlglot import exp
@@ -27,6 +29,7 @@ from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.connect.table import TableFiles
 from millstream.engine.job import Job
+from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.errors import MillstreamError, closest
 from millstream.lang import (
@@ -71,6 +74,8 @@ class Session:
     queries: dict[str, Query] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)
     _bare: int = 0
+    _live: LiveTables | None = None
+    _scratch: TemporaryDirectory | None = None
 
     def __post_init__(self) -> None:
         self.tables = Ledgers(self.catalog, self._users)
@@ -157,6 +162,8 @@ class Session:
                 raise error.at(source_fault(statement, error)) from None
         self.catalog.add(table)
         self.tables.open(table)
+        if self._live is not None:
+            self._live.take(table)
 
     def open(self, stream: Stream, follow: bool) -> Source:
         return open_stream(stream, follow)
@@ -181,8 +188,30 @@ class Session:
         """What is registered, as one job; streams nobody reads are left out of nothing: late and
         bad rows of every stream are part of the answer."""
         streams = {**self.streams, **self._sides()}
-        queries = [replace(q, plan=with_time(q.plan, q.domain)) for q in self.queries.values()]
+        contents = {} if self._live is None else self._live.contents
+        queries = [
+            replace(q, plan=with_time(q.plan, q.domain, contents)) for q in self.queries.values()
+        ]
         return Job(streams, tuple(queries), self.settings, changes)
+
+    def begin(self, checkpoint: str | None, follow: bool) -> None:
+        """Make ready for a run: changes of tables go to the checkpoint, databases are read again.
+
+        To be called before the job is made.
+        """
+        if checkpoint is None:
+            self._scratch = self._scratch or TemporaryDirectory(prefix="millstream-tables-")
+            folder = self._scratch.name
+        else:
+            folder = f"{checkpoint}/tables"
+        self._live = LiveTables(self.tables, Path(folder).absolute(), follow)
+        entries = self.catalog.entries.values()
+        self._live.begin(entry for entry in entries if isinstance(entry, Table))
+
+    def end(self) -> None:
+        """The run is over: databases are not read any more."""
+        if self._live is not None:
+            self._live.end()
 
     def _sides(self) -> dict[str, Stream]:
         """The streams of late and bad rows that queries read."""

@@ -30,9 +30,8 @@ from millstream.algebra.types import (
     type_name,
 )
 from millstream.bind.constants import coerce, literal, with_backslashes
-from millstream.bind.messages import LATER, a, misfit, not_yet
+from millstream.bind.messages import a, misfit, no_function, no_member, not_yet
 from millstream.bind.scope import Scope, is_known
-from millstream.bind.trees import stands_around
 from millstream.bind.vocabulary import (
     ALIASES,
     CLOCKS,
@@ -181,7 +180,7 @@ class Expressions:
         if quoted and self.scope.find(name) is None:
             return self._quoted(name)
         if table and self.scope.member(table) is None:
-            raise self._no_member(node).at(place_of(node.args["table"], self.text))
+            raise no_member(node, self.scope).at(place_of(node.args["table"], self.text))
         try:
             return self.scope.resolve(name, table)
         except MillstreamError as error:
@@ -191,14 +190,6 @@ class Expressions:
         """The column of the query around that a name means, unless it is one of this query."""
         assert self.outer is not None
         return None if is_known(self.scope, node) else self.outer(node)
-
-    def _no_member(self, node: exp.Column) -> MillstreamError:
-        if not stands_around(node):
-            return self.scope.no_member(node.table, node.name)
-        return MillstreamError(
-            f'a subquery in FROM cannot use "{node.table}", which stands beside or around it',
-            hint="Select the column here, and compare it in ON or WHERE outside.",
-        )
 
     def _quoted(self, text: str) -> Expression:
         """A string in double quotes, unless it is more probably a column that was misspelt."""
@@ -388,27 +379,8 @@ class Expressions:
 
     def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
         if name not in FUNCTIONS:
-            raise self._no_function(name, node)
+            raise no_function(name, name_place_of(node, self.text))
         return self._apply(name, [self.bind(n) for n in written], written, node)
-
-    def _no_function(self, name: str, node: exp.Expr) -> MillstreamError:
-        place = name_place_of(node, self.text)
-        if name in LATER:
-            return MillstreamError(
-                f'aggregate "{name}" is not supported yet',
-                place,
-                hint=f"Use one of {', '.join(AGGREGATES)}.",
-            )
-        if name in ("all", "any", "some"):
-            word = name.upper()
-            return MillstreamError(
-                f"{word} needs a subquery",
-                place,
-                hint=f"Write x > {word} (SELECT …), or IN (1, 2).",
-            )
-        near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
-        hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
-        return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
 
     def _apply(
         self, name: str, arguments: list[Expression], written: Sequence[exp.Expr], node: exp.Expr

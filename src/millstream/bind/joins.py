@@ -29,7 +29,15 @@ from millstream.bind.words import find_word
 from millstream.catalog import Table
 from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of
-from millstream.operators import AntiJoin, Join, LookupJoin, Project, SemiJoin, UnionAll
+from millstream.operators import (
+    AntiJoin,
+    Join,
+    LookupJoin,
+    NonRetroactiveJoin,
+    Project,
+    SemiJoin,
+    UnionAll,
+)
 
 Test = Callable[[Node, Scope, list[exp.Expr]], Node]
 """Keeps the rows of a plan that meet conditions with subqueries."""
@@ -199,8 +207,6 @@ class Joins:
         self, kind: str, condition: Expression, left: Node, right: Node, entry: Entry
     ) -> Node:
         if entry.is_non_retroactive:
-            from millstream.operators.non_retroactive_join import NonRetroactiveJoin
-
             return NonRetroactiveJoin(condition, kind == "left", left, right)
         match kind:
             case "semi":

@@ -69,15 +69,18 @@ class Ledgers:
         """The stream of a table's modifications with the folder of later ones."""
         return replace(stream, base=self.folder) if stream.source == STATEMENTS else stream
 
-    def recall(self, stream: Stream, rows: pa.RecordBatch) -> None:
-        """Take in changes that were fed to an earlier run."""
-        width = rows.num_columns - len(self.books[stream.name].loaded.schema)
-        times = [0] * rows.num_rows
-        if not stream.is_internal:
-            times = rows.column(1).cast(INTEGER).to_pylist()
-        data = rows.select(list(range(width, rows.num_columns)))
-        for i, (op, at) in enumerate(zip(rows.column(0).to_pylist(), times)):
-            self.books[stream.name].fed.append((at, op, data.slice(i, 1)))
+    def recall(self, stream: Stream, batches: list[pa.RecordBatch]) -> None:
+        """Take in what was fed before, in this run or an earlier one."""
+        book = self.books[stream.name]
+        book.fed = []
+        for rows in batches:
+            width = rows.num_columns - len(book.loaded.schema)
+            data = rows.select(list(range(width, rows.num_columns)))
+            times = [0] * rows.num_rows
+            if not stream.is_internal:
+                times = rows.column(1).cast(INTEGER).to_pylist()
+            for i, (op, at) in enumerate(zip(rows.column(0).to_pylist(), times)):
+                book.fed.append((at, op, data.slice(i, 1)))
 
     def _table(self, statement: Modification) -> Table:
         table = self.catalog.find(statement.name)
@@ -86,10 +89,11 @@ class Ledgers:
                 f'{kind_of(table)} "{table.name}" cannot be changed by statements',
                 hint="INSERT, UPDATE and DELETE are for tables.",
             )
-        if table.changes is not None and table.changes.source != STATEMENTS:
+        by_source = table.changes is not None and table.changes.source != STATEMENTS
+        if by_source or table.every is not None:
             raise MillstreamError(
                 f'table "{table.name}" is changed by its SOURCE, not by statements',
-                hint="Put the change into the source, or leave out SOURCE.",
+                hint="Put the change into the source.",
             )
         return table
 
@@ -174,14 +178,14 @@ class Ledger:
         present = self.content
         for when, op, rows in sorted((*self.told, *self.fed), key=lambda change: change[0]):
             if when <= at:
-                present = _changed(present, op, rows, self.table.key)
+                present = changed(present, op, rows, self.table.key)
         done = [(at, op, rows) for op, rows in deed.ops(present, self.table.key) if rows.num_rows]
         self.fed += done
         return done
 
     def _carry_out(self, deed: Deed) -> None:
         for op, rows in deed.ops(self.present, self.table.key):
-            self.present = _changed(self.present, op, rows, self.table.key)
+            self.present = changed(self.present, op, rows, self.table.key)
             if deed.at is None:
                 self.content = self.present
             elif rows.num_rows:
@@ -206,7 +210,7 @@ def _when(deed: Deed) -> float:
     return float("-inf") if deed.at is None else deed.at
 
 
-def _changed(
+def changed(
     present: pa.RecordBatch, op: str, rows: pa.RecordBatch, key: tuple[str, ...]
 ) -> pa.RecordBatch:
     """The rows of a table after a change."""

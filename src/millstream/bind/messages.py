@@ -5,10 +5,15 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
+from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
+from millstream.aggregates.builtin import NAMES as AGGREGATES
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
-from millstream.errors import MillstreamError, Place
+from millstream.bind.scope import Scope
+from millstream.bind.trees import only_tested, stands_around
+from millstream.bind.vocabulary import ALIASES
+from millstream.errors import MillstreamError, Place, closest
 
 LATER = (
     "top_k",
@@ -81,6 +86,39 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
     ):
         return f"CAST one of them, for example to {type_name(kinds[0])}."
     return f"Write {usage}."
+
+
+def no_function(name: str, place: Place | None) -> MillstreamError:
+    """A name before parentheses that means nothing."""
+    if name in LATER:
+        return MillstreamError(
+            f'aggregate "{name}" is not supported yet',
+            place,
+            hint=f"Use one of {', '.join(AGGREGATES)}.",
+        )
+    if name in ("all", "any", "some"):
+        word = name.upper()
+        return MillstreamError(
+            f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
+        )
+    near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
+    hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
+    return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+
+def no_member(node: exp.Column, scope: Scope) -> MillstreamError:
+    """A name before a point that is not in FROM, or not any more."""
+    if word := only_tested(node):
+        return MillstreamError(
+            f'"{node.table}" gives no columns: it stands in a {word} JOIN',
+            hint=f"Write JOIN instead of {word} JOIN, or leave the column out.",
+        )
+    if stands_around(node):
+        return MillstreamError(
+            f'a subquery in FROM cannot use "{node.table}", which stands beside or around it',
+            hint="Select the column here, and compare it in ON or WHERE outside.",
+        )
+    return scope.no_member(node.table, node.name)
 
 
 def not_yet(node: exp.Expr) -> MillstreamError:

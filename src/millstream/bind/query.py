@@ -18,7 +18,7 @@ from millstream.bind.correlation import Around, Outer
 from millstream.bind.expressions import Expressions
 from millstream.bind.items import Item
 from millstream.bind.joins import Joined
-from millstream.bind.ordering import bind_ordering
+from millstream.bind.ordering import bind_ordering, clause_place
 from millstream.bind.scope import Scope, is_known
 from millstream.bind.selects import Select
 from millstream.bind.set_operations import combine
@@ -229,7 +229,7 @@ class _Binder:
             word = "ORDER BY" if clause == "order" else clause.upper()
             raise MillstreamError(
                 f"{word} cannot stand behind a query that gives a stream",
-                place_of(node.args[clause], self.text),
+                clause_place(node, word, self.text),
                 detail="Streams come in the order of time, and have no end.",
                 hint="Leave it out, or put it inside of Istream, Dstream or Rstream.",
             )

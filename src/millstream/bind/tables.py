@@ -51,8 +51,8 @@ class Reader(Protocol):
     ) -> tuple[pa.DataType | None, ...]:
         """Empty unless the source holds changes; then the type of their times, if it is known."""
 
-    def is_database(self, url: str) -> bool:
-        """Whether the source can be read again to see what has changed."""
+    def can_be_read_again(self, url: str) -> bool:
+        """Whether the source is a database, which may have changed in the meantime."""
 
 
 def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
@@ -69,6 +69,8 @@ def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
         statement.non_retroactive,
     )
     time = _time(statement, options)
+    if statement.source is not None and reader.can_be_read_again(statement.source):
+        return _in_database(bare, statement, reader, options, time)
     if statement.source is None:
         if options:
             raise _no_option(next(iter(options)), statement)
@@ -161,6 +163,35 @@ def _fed_by_changes(
         base=base,
     )
     return replace(table, changes=stream)
+
+
+def _in_database(
+    table: Table, statement: CreateTable, reader: Reader, options: dict[str, str], time: Time
+) -> Table:
+    """A table of a database, read once, or every so often while the run goes on."""
+    every = length_option(options.pop("every", None), Domain.TIMESTAMP, "every", statement)
+    loaded = _loaded(table, statement, reader, options)
+    if every is None:
+        return _changed_by_statements(loaded, statement, time)
+    wrong = None
+    if not every:
+        wrong = 'option "every" cannot be 0', "Write for example '10 seconds'."
+    elif not table.key:
+        wrong = 'option "every" needs a KEY', "Write KEY and the columns that name a row."
+    if wrong is not None:
+        raise MillstreamError(wrong[0], option_place(statement, "every"), hint=wrong[1])
+    stream = modifications(table, None)
+    _slack(stream, statement)
+    said = repr((stream.declared, sorted(options.items())))
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    return replace(
+        loaded,
+        content=StaticTable(table.name, digest, loaded.content.rows),
+        changes=stream,
+        source=statement.source,
+        options=tuple(sorted(options.items())),
+        every=every,
+    )
 
 
 def _slack(stream: Stream, statement: CreateTable) -> int:

@@ -59,13 +59,28 @@ def mentions(clause: exp.Expr, names: tuple[str, ...]) -> bool:
 
 def stands_around(column: exp.Column) -> bool:
     """True when the alias before a column is that of a query further out."""
-    node = column.parent
+    own = column.find_ancestor(exp.Select)
+    node = own.parent if own is not None else None
     while node is not None:
-        if isinstance(node, exp.Select):
-            clause = node.args.get("from_")
-            entries = [clause, *(node.args.get("joins") or ())]
-            names = [e.this.alias_or_name.lower() for e in entries if e is not None]
-            if column.table.lower() in names:
-                return True
+        if isinstance(node, exp.Select) and column.table.lower() in _aliases(node, ()):
+            return True
         node = node.parent
     return False
+
+
+def only_tested(column: exp.Column) -> str:
+    """SEMI or ANTI when the alias before a column stands in such a join, which gives no columns."""
+    select = column.find_ancestor(exp.Select)
+    if select is None:
+        return ""
+    words = ("SEMI", "ANTI")
+    return next((w for w in words if column.table.lower() in _aliases(select, (w,))), "")
+
+
+def _aliases(select: exp.Select, kinds: tuple[str, ...]) -> set[str]:
+    """The names in FROM, or those in joins of the given kinds."""
+    clause = select.args.get("from_")
+    entries = [clause] if clause is not None and not kinds else []
+    joins = select.args.get("joins") or ()
+    entries += [join for join in joins if not kinds or join.kind in kinds]
+    return {entry.this.alias_or_name.lower() for entry in entries}

@@ -59,11 +59,15 @@ def run_script(options: Options) -> None:
             say(notice.render())
     stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
     shown = frozenset(stored) if options.changes or options.out is None else frozenset()
-    job = session.job(shown)
-    if options.host == "local":
-        _run_locally(session, job, options)
-    else:
-        _run_on_spark(session, job, options)
+    session.begin(str(options.checkpoint) if options.checkpoint else None, options.follow)
+    try:
+        job = session.job(shown)
+        if options.host == "local":
+            _run_locally(session, job, options)
+        else:
+            _run_on_spark(session, job, options)
+    finally:
+        session.end()
 
 
 def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Session:

@@ -31,6 +31,21 @@ def stable_order(values: np.ndarray) -> np.ndarray | None:
 
 
 @njit(cache=True)
+def is_among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Where a value is one of the known ones, which are sorted."""
+    out = np.zeros(len(values), np.bool_)
+    at = 0
+    for i in range(len(values)):
+        v = values[i]
+        if at >= len(known) or known[at] > v or (at + 8 < len(known) and known[at + 8] < v):
+            at = np.searchsorted(known, v)
+        while at < len(known) and known[at] < v:
+            at += 1
+        out[i] = at < len(known) and known[at] == v
+    return out
+
+
+@njit(cache=True)
 def group_order(groups: np.ndarray, order: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort by group, keeping `order` inside each: the new order, and where each group starts."""
     starts = np.zeros(count + 1, np.int64)

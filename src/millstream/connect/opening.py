@@ -16,6 +16,7 @@ from millstream.connect.files import Files, format_of, resolve
 from millstream.connect.generator import open_generator
 from millstream.connect.json_source import JsonSource
 from millstream.connect.parquet_source import ParquetSource
+from millstream.connect.postgres import is_postgres
 from millstream.connect.source import Slab, Slice, Source
 from millstream.connect.statement_source import StatementSource
 from millstream.connect.text_source import MAX_ROW_BYTES
@@ -58,6 +59,10 @@ def open_source(
     if scheme == "generate":
         _check_options(options, "generator")
         return open_generator(url, name, schema, follow)
+    if is_postgres(url):
+        raise MillstreamError(
+            "a PostgreSQL source is for tables, not for streams", hint="Write CREATE TABLE."
+        )
     if colon and scheme.isalpha() and len(scheme) > 1 and scheme != "file":
         meant = closest(scheme, ("generate", "file"))
         raise MillstreamError(

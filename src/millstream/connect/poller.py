@@ -23,15 +23,17 @@ Read = Callable[[], tuple[pa.RecordBatch, list[tuple[str, str]]]]
 class Poller:
     """Reads a table every so many seconds, and appends what is new, changed or gone by its key.
 
-    `known` is what the job knows of the table. A change is on disk before the job can see it, so
-    that a batch that runs again finds the same.
+    `known` is what the job knows of the table, `schema` that of its changes, the op first. A change
+    is on disk before the job can see it, so that a batch that runs again finds the same.
     """
 
     read: Read
     known: pa.RecordBatch
     key: tuple[str, ...]
+    schema: pa.Schema
     path: Path
     seconds: float
+    _told: frozenset[tuple[str, str]] = frozenset()
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -43,18 +45,14 @@ class Poller:
         except MillstreamError as error:
             detail = f": {error.detail}" if error.detail else ""
             rows, changes, bad = self.known, [], [(f"{error.message}{detail}", "")]
-        if bad:
-            append_batch(self.path, _faults(bad))
+        if news := [fault for fault in bad if fault not in self._told]:
+            append_batch(self.path, _faults(news))
         if changes:
-            ops = [pa.repeat(op, part.num_rows) for op, part in changes]
+            ops = [pa.repeat(pa.scalar(op), part.num_rows) for op, part in changes]
             parts = concat_rows([part for _, part in changes], rows.schema)
-            append_batch(
-                self.path,
-                pa.RecordBatch.from_arrays(
-                    [pa.concat_arrays(ops), *parts.columns], names=["op", *parts.schema.names]
-                ),
-            )
-        self.known = rows
+            arrays = [pa.concat_arrays(ops), *parts.columns]
+            append_batch(self.path, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
+        self.known, self._told = rows, frozenset(bad)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._go_on, daemon=True)

@@ -56,6 +56,10 @@ class TableFiles:
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
+    def can_be_read_again(self, url: str) -> bool:
+        """Whether it is a database, which may have changed in the meantime."""
+        return is_postgres(url)
+
     def time_of_changes(
         self, url: str, options: Mapping[str, str]
     ) -> tuple[pa.DataType | None, ...]:
@@ -64,7 +68,7 @@ class TableFiles:
         Empty for any other, also for one that cannot be read: what is wrong is told by who reads
         it. Without rows it is a timestamp.
         """
-        if is_postgres(url) or options.get("header", "true").lower() != "true":
+        if options.get("header", "true").lower() != "true":
             return ()
         given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
         try:

@@ -194,7 +194,8 @@ def _taken(results: Changes, codes: np.ndarray, gone: Changes, gone_codes: np.nd
     A tuple that comes and goes several times takes back what came with it each time.
     """
     order = np.lexsort((gone.ts, gone_codes))
-    left, after, parts = results.weight.copy(), results.ts, []
+    left, after = results.weight.copy(), results.ts
+    parts: list[Changes] = []
     while True:
         place = _first_after(gone_codes[order], gone.ts[order], codes, after)
         hit = np.flatnonzero((place >= 0) & (left > 0))

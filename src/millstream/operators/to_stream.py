@@ -13,7 +13,7 @@ from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
-from millstream.columns.order import canonical_order
+from millstream.columns.order import is_among
 from millstream.operators.events import Events, net, unfold
 from millstream.operators.identity import identity_of_elements
 
@@ -41,14 +41,28 @@ class Differences(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)
         every = events.merged()
+        sure, doubtful = self._sort_apart(every)
+        sure = sure.take(np.repeat(np.arange(len(sure)), np.abs(sure.weight)))
+        return {"due": due}, _elements(
+            Changes.concat([sure, self._net(doubtful)], self.input_schema)
+        )
+
+    def _sort_apart(self, every: Changes) -> tuple[Changes, Changes]:
+        """Events that are told as they are, and those at instants where others could undo them."""
+        mine = every.weight * self.sign > 0
+        met = is_among(every.ts, np.sort(every.ts[~mine])) & mine
+        if not met.any():
+            return every.keep(mine), every.slice(0, 0)
+        doubtful = is_among(every.ts, np.sort(every.ts[met]))
+        return every.keep(mine & ~doubtful), every.keep(doubtful)
+
+    def _net(self, every: Changes) -> Changes:
+        """What is left of events after those of the other sign."""
         every = every.take(np.argsort(every.seq, kind="stable"))
         codes, sums, _ = net(every, self.schema.names)
         copies = np.maximum(sums * self.sign, 0)
         candidates = np.flatnonzero((every.weight * self.sign > 0) & (copies[codes] > 0))
-        index = _first_of_each(codes, candidates, copies, np.abs(every.weight))
-        found = every.take(index)
-        found = found.take(canonical_order([found.ts, found.arrival], found.rows))
-        return {"due": due}, _elements(found)
+        return every.take(_first_of_each(codes, candidates, copies, np.abs(every.weight)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +103,6 @@ class Rstream(Node):
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
         found = settle(_expand(rows, active_instants(events)))
-        found = found.take(canonical_order([found.ts, found.arrival], found.rows))
         rest = compact(rows.keep(rows.exp > span.end))
         return {"due": due, "content": Log().append(rest, rest.exp)}, _elements(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from millstream.algebra.node import Node, map_inputs, walk
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP
 from millstream.catalog import STATEMENTS, Stream
-from millstream.operators import Scan, TableScan
+from millstream.operators import Scan, StaticTable, TableScan
 
 _COLUMNS = (("op", STRING), ("ts", INTEGER))
 _FIRST = pa.RecordBatch.from_arrays(
@@ -32,12 +33,15 @@ SILENT = {
 """No elements: beside other streams, a table that never changes goes by their time."""
 
 
-def with_time(plan: Node, domain: Domain) -> Node:
-    """The plan with an input for every table that never changes.
+def with_time(
+    plan: Node, domain: Domain, contents: Mapping[str, StaticTable] | None = None
+) -> Node:
+    """The plan with an input for every table that never changes, as a host needs it.
 
     Such a table is there from the first instant of its query on; in a query without streams, that
-    is instant 0.
+    is instant 0. `contents` are rows that tables begin with instead of those they were bound with.
     """
+    known = contents or {}
     streams = sorted({node.stream for node in walk(plan) if isinstance(node, Scan)})
     stream = SILENT[domain] if streams else BEGINNING
     clock = replace(stream.scan(), columns=())
@@ -45,6 +49,8 @@ def with_time(plan: Node, domain: Domain) -> Node:
     def settled(node: Node) -> Node:
         if isinstance(node, TableScan) and node.input is None:
             return replace(node, input=clock, since=node.since or tuple(streams))
+        if isinstance(node, TableScan) and node.table.name in known:
+            return replace(node, table=known[node.table.name])
         return map_inputs(node, settled)
 
     return settled(plan)
