@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millstream.operators import OPERATORS
-from millstream.rules import RULES
+from millstream.rules import OTHER_WAY, RULES
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "millstream"
@@ -43,6 +43,10 @@ LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 HELPERS = {"pending", "events", "identity", "keyed", "counted"}
 """Files in operators/ that hold what several operators share."""
+
+
+RULE_HELPERS = {"pieces", "sizes"}
+"""Files in rules/ that hold what several rules share."""
 
 
 def name_of(path: Path) -> str:
@@ -137,12 +141,12 @@ def test_golden_operators_are_operators():
 
 
 def test_every_rule_has_a_file_a_line_and_a_golden_file():
-    files = {path.stem for path in (SOURCE / "rules").glob("*.py")} - {"__init__"}
-    assert files == {rule.__name__ for rule in RULES}
+    files = {path.stem for path in (SOURCE / "rules").glob("*.py")} - {"__init__"} - RULE_HELPERS
+    assert files == {rule.__name__ for rule in (*RULES, *OTHER_WAY)}
     assert files == {path.stem for path in (GOLDEN / "rules").glob("*.test")}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", (*RULES, *OTHER_WAY), ids=lambda rule: rule.__name__)
 def test_rule_is_a_law_with_a_reason(rule):
     assert "Sound because" in (rule.__doc__ or "")
     text = (GOLDEN / "rules" / f"{rule.__name__}.test").read_text()

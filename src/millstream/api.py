@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.algebra.changes import no_rows
 from millstream.algebra.time import Domain
 from millstream.algebra.types import (
     BOOLEAN,
@@ -20,8 +21,9 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_name,
 )
+from millstream.bind.tables import static_table
 from millstream.bind.windows import length_in
-from millstream.catalog import CURRENT_TIME, Stream
+from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
@@ -123,37 +125,66 @@ class Database:
         are lengths of time such as "5 seconds"; for a stream ordered by an integer, `slack` and
         `ahead` are numbers. A number stands for microseconds where a time is meant.
         """
+        columns = self._columns(name, frame, "stream")
+        if order_by not in (None, CURRENT_TIME):
+            self._check_order(columns, str(order_by), name)
+        bare = Stream(name, columns, order_by, foreign=True)
+        self.session.add_stream(_timed(bare, slack, ahead, idle))
+        self._foreign[name] = frame
+
+    def table(
+        self,
+        name: str,
+        frame: DataFrame,
+        key: Sequence[str] = (),
+        non_retroactive: bool = False,
+        slack: int | str = 0,
+        idle: int | str | None = None,
+    ) -> None:
+        """Declare a table whose changes come from a Spark streaming DataFrame.
+
+        The DataFrame has the columns `op` (insert, update or delete) and `ts` (a timestamp or an
+        integer) beside those of the table. `key` names the columns that identify a row.
+        """
+        columns = self._columns(name, frame, "table")
+        for wanted in ("op", "ts", *key):
+            if wanted not in dict(columns):
+                raise MillstreamError(
+                    f'column "{wanted}" does not exist in the DataFrame for "{name}"'
+                )
+        self._check_order(columns, "ts", name)
+        bare = Stream(name, columns, "ts", foreign=True, op="op", keyed=bool(key))
+        data = tuple(column for column in columns if column[0] not in ("op", "ts"))
+        content = static_table(name, no_rows(pa.schema(list(data))))
+        changes = _timed(bare, slack, None, idle)
+        self.session.catalog.add(Table(name, data, tuple(key), content, non_retroactive, changes))
+        self._foreign[name] = frame
+
+    def _columns(self, name: str, frame: DataFrame, kind: str) -> Fields:
+        """The columns of a DataFrame, if it can be used now."""
         if self._host is not None:
             raise MillstreamError(
                 "a DataFrame cannot be added while the job runs",
-                hint="Stop it, add the stream, and start it again.",
+                hint=f"Stop it, add the {kind}, and start it again.",
             )
         if not frame.isStreaming:
             raise MillstreamError(
-                f'the DataFrame for stream "{name}" is not a streaming one',
+                f'the DataFrame for {kind} "{name}" is not a streaming one',
                 hint="Make it with spark.readStream.",
             )
-        columns = tuple((f.name, _arrow_type(f, name)) for f in frame.schema.fields)
-        if order_by not in (None, CURRENT_TIME) and order_by not in dict(columns):
+        return tuple((f.name, _arrow_type(f, name)) for f in frame.schema.fields)
+
+    def _check_order(self, columns: Fields, order_by: str, name: str) -> None:
+        if order_by not in dict(columns):
             raise MillstreamError(
                 f'column "{order_by}" does not exist in the DataFrame for "{name}"'
             )
-        if order_by not in (None, CURRENT_TIME):
-            kind = dict(columns)[order_by]
-            if kind not in (TIMESTAMP, INTEGER):
-                raise MillstreamError(
-                    f'a stream cannot be ordered by "{order_by}", a {type_name(kind)}',
-                    hint="Order by a timestamp or an integer.",
-                )
-        bare = Stream(name, columns, order_by, foreign=True)
-        stream = replace(
-            bare,
-            slack=_length(slack, bare.domain, name) or 0,
-            ahead=_length(ahead, bare.domain, name),
-            idle=_length(idle, Domain.TIMESTAMP, name),
-        )
-        self.session.add_stream(stream)
-        self._foreign[name] = frame
+        kind = dict(columns)[order_by]
+        if kind not in (TIMESTAMP, INTEGER):
+            raise MillstreamError(
+                f'a stream cannot be ordered by "{order_by}", a {type_name(kind)}',
+                hint="Order by a timestamp or an integer.",
+            )
 
     def run(self) -> None:
         """Run to the end of bounded input."""
@@ -302,6 +333,18 @@ class QueryHandle:
     @property
     def _told(self) -> str:
         return f"{self.name}.changes" if self._query.form == COMPLETE else self.name
+
+
+def _timed(
+    bare: Stream, slack: int | str, ahead: int | str | None, idle: int | str | None
+) -> Stream:
+    """A stream with its lengths of time."""
+    return replace(
+        bare,
+        slack=_length(slack, bare.domain, bare.name) or 0,
+        ahead=_length(ahead, bare.domain, bare.name),
+        idle=_length(idle, Domain.TIMESTAMP, bare.name),
+    )
 
 
 def _length(value: int | str | None, domain: Domain, name: str) -> int | None:

@@ -24,7 +24,7 @@ from millstream.bind import (
 from millstream.bind.ledgers import Ledgers
 from millstream.bind.script_order import script_order
 from millstream.bind.times import domain_of
-from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
+from millstream.catalog import SIDES, STATEMENTS, Catalog, Stream, Table, View, kind_of
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.connect.table import TableFiles
@@ -341,7 +341,7 @@ class Session:
                 lines += [f"  slack {entry.slack}"] if entry.slack else []
                 lines += [f"  source {entry.source}"] if entry.source else []
             case Table():
-                lines.append(f"  {entry.content.rows.num_rows} rows")
+                lines += [f"  {line}" for line in _about_table(entry)]
             case View():
                 key = "none" if entry.plan.key is None else ", ".join(entry.plan.key) or "one row"
                 lines += [f"  {entry.kind}; key: {key}", f"  {entry.text}"]
@@ -393,6 +393,21 @@ class Session:
             root = distribute(root)
         notes = [f"-- {n.render()}" for n in query.notices]
         return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+
+
+def _about_table(table: Table) -> list[str]:
+    """What is known of a table, but never how to get into its database."""
+    stream, rows = table.changes, table.content.rows.num_rows
+    lines = [f"key: {', '.join(table.key)}"] if table.key else []
+    if stream is None:
+        return [*lines, f"{rows} rows"]
+    lines += ["non retroactive"] if table.non_retroactive else []
+    lines += [f"{rows} rows at the beginning"] if rows else []
+    if table.every is not None:
+        return [*lines, f"read again every {table.every / 1_000_000:g} seconds"]
+    by = "statements" if stream.source == STATEMENTS else f"source {stream.source}"
+    lines.append(f"changed by {by}; counts {stream.domain.words}")
+    return [*lines, f"slack {stream.slack}"] if stream.slack else lines
 
 
 def _form_of(bound: Bound) -> str:

@@ -49,6 +49,7 @@ def test_the_answers_survive_a_restart_after_every_batch() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_answers_on_spark(spark) -> None:
     results = run_on_spark(spark, SCRIPT.read_text(), SCRIPT.parent, {"batch_rows": "40"})
     assert texts_of(results) == answers_of("auction")

@@ -10,7 +10,6 @@ from types import ModuleType
 
 import pytest
 from laws.engine import compare
-from oracle.compare import differences, read_result
 from oracle.evaluate import Result, evaluate
 from oracle.spec import (
     Aggregate,
@@ -34,6 +33,7 @@ from oracle.spec import (
     Window,
 )
 from spark.command import run
+from spark.running import run_on_spark
 
 from millstream.testing import run_script
 
@@ -263,6 +263,7 @@ def test_the_data_has_all_that_matters(small: tuple[Path, dict[str, Result]]) ->
     assert any(op == "-" for op, _, _ in expected["zones.changes"].rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_all_views_equal_the_oracle(small: tuple[Path, dict[str, Result]], name: str) -> None:
     script, expected = small
@@ -272,14 +273,18 @@ def test_all_views_equal_the_oracle(small: tuple[Path, dict[str, Result]], name:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_all_views_equal_the_oracle_on_spark(
-    small: tuple[Path, dict[str, Result]], tmp_path: Path
-) -> None:
+def test_all_views_equal_the_oracle_on_spark(spark, small: tuple[Path, dict[str, Result]]) -> None:
     script, expected = small
-    run("run", script, "--out", tmp_path, "--changes", "--set", "batch_rows=100")
-    for name, result in expected.items():
-        if not name.endswith(".errors"):
-            assert differences(result, read_result(tmp_path, name, result)) is None, name
+    actual = run_on_spark(spark, script.read_text(), script.parent, {"batch_rows": "100"})
+    assert compare(expected, actual) is None
+
+
+@pytest.mark.slow
+def test_the_script_runs_as_it_stands(tmp_path: Path) -> None:
+    run("run", HERE / "tolls.sql", "--out", tmp_path, "--host", "local")
+    for query in VIEWS:
+        assert (tmp_path / f"{query.__name__}.csv").stat().st_size > 0
+    assert len((tmp_path / "accounts.csv").read_text().splitlines()) == 241
 
 
 def test_the_data_is_what_the_generator_writes(tmp_path: Path, monkeypatch) -> None:

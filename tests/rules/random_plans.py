@@ -39,6 +39,7 @@ from millstream.operators import (
     Join,
     LookupJoin,
     Minus,
+    NonRetroactiveJoin,
     Now,
     Project,
     Range,
@@ -58,13 +59,22 @@ SCRIPT = "".join(
     f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "
     f"SOURCE '{name}.csv';\n"
     for name in STREAMS
-) + "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
+) + (
+    "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
+    "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv';\n"
+)
 PARTS = "id,note,cost\n0,zero,0.5\n1,one,1.5\n1,uno,-0.0\n2,,2.0\n,none,9\n"
 
 
 def write_data(rng: random.Random, folder: Path) -> None:
     """Rows with ties, NULLs, both zeros, and a little disorder."""
     (folder / "parts.csv").write_text(PARTS)
+    changes, now = ["op,ts,id,price"], 0
+    for _ in range(rng.randint(0, 12)):
+        now += rng.choice((0, 1, 1, 3))
+        op = rng.choice(("insert", "update", "update", "delete"))
+        changes.append(f"{op},{now},{rng.randint(0, 2)},{rng.choice(('1', '2', ''))}")
+    (folder / "prices.csv").write_text("\n".join(changes) + "\n")
     for name in STREAMS:
         lines = ["ts,k,v,s,x"]
         now = rng.randint(0, 3)
@@ -104,6 +114,8 @@ class Maker:
 
     def relation(self, depth: int) -> Node:
         if depth <= 0:
+            if self.rng.random() < 0.1:
+                return self.renamed(self.prices())
             return self.windowed(self.renamed(self.scan()))
         makers = (
             *[self.filtered] * 6,
@@ -115,6 +127,7 @@ class Maker:
             self.grouped,
             self.limited,
             self.looked_up,
+            self.met_before,
             self.derived,
         )
         return self.rng.choice(makers)(depth - 1)
@@ -138,14 +151,39 @@ class Maker:
         below = self.relation(1)
         return Project(tuple((f.name, Column(f.name, f.type)) for f in below.schema), below)
 
+    def for_flatten_domain(self) -> Node:
+        """A correlated subquery, as it is bound: joined with the domain of what it is asked."""
+        left = self.relation(self.rng.choice((0, 0, 1)))
+        whole = [f for f in left.schema if f.type != DOUBLE]
+        asked = self.rng.sample(whole, self.rng.randint(0, min(2, len(whole))))
+        links = [(self.name(), Column(f.name, f.type)) for f in asked]
+        domain = Distinct(Project(tuple(links), left))
+        rows = self.relation(0)
+        sides = (rows, domain) if self.rng.random() < 0.5 else (domain, rows)
+        inner: Node = Join(self.between(rows, domain), *sides)
+        if self.rng.random() < 0.5:
+            inner = Distinct(self.tested(inner))
+        ties: list[Expression] = []
+        for name, value in links:
+            there = Column(name, value.type)
+            ties.append(Call("not", (Call("distinct_from", (value, there), BOOLEAN),), BOOLEAN))
+        if self.rng.random() < 0.3:
+            left = self.tested(left)
+        shape = self.rng.choice((SemiJoin, AntiJoin))
+        return shape(conjunction(ties), left, inner)
+
     def for_remove_idle_distinct(self) -> Node:
         return self.rng.choice((self.matched, self.combined))(1)
 
+    @property
+    def joins(self) -> tuple[Callable[[int], Node], ...]:
+        return (self.joined, self.joined, self.matched, self.looked_up, self.met_before)
+
     def for_push_condition_below_join(self) -> Node:
-        return self.rng.choice((self.joined, self.matched, self.looked_up))(1)
+        return self.rng.choice(self.joins)(1)
 
     def for_push_filter_below_join(self) -> Node:
-        return self.tested(self.rng.choice((self.joined, self.matched, self.looked_up))(1))
+        return self.tested(self.rng.choice(self.joins)(1))
 
     def for_push_filter_below_set_operation(self) -> Node:
         return self.tested(self.rng.choice((self.combined, self.distinct))(1))
@@ -287,6 +325,15 @@ class Maker:
             return bare
         return LookupJoin(table, names, left, right, self.condition(bare.schema), bare.outer, below)
 
+    def prices(self) -> Node:
+        """A table that changes."""
+        table = self.session.catalog.find("prices")
+        return table.relation()
+
+    def met_before(self, depth: int) -> Node:
+        left, right = self.relation(depth), self.renamed(self.prices())
+        return NonRetroactiveJoin(self.between(left, right), self.rng.random() < 0.4, left, right)
+
     def between(self, left: Node, right: Node) -> Expression:
         """A condition of a join: mostly an equality, with tests of both sides or of one."""
         parts = []
@@ -324,7 +371,9 @@ class Maker:
             known = Call("is_null", (left,), BOOLEAN)
             return known if rng.random() < 0.2 else Call("not", (known,), BOOLEAN)
         right = self.constant(left.type) if rng.random() < 0.7 else self.value(schema, left.type, 1)
-        test = Call(rng.choice(("=", "<>", "<>", "<", "<=", ">", ">=", ">=")), (left, right), BOOLEAN)
+        test = Call(
+            rng.choice(("=", "<>", "<>", "<", "<=", ">", ">=", ">=")), (left, right), BOOLEAN
+        )
         if depth and rng.random() < 0.4:
             return Call("or", (test, self.test(schema, 0)), BOOLEAN)
         return test

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from oracle.generate import random_case, write
+from rules.random_plans import Trial, trials
 
 from millstream import rules
 from millstream.algebra.expressions import Call
@@ -19,7 +20,6 @@ from millstream.rules import OTHER_WAY, RULES, optimize
 from millstream.rules.push_filter_below_window import push_filter_below_window
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.session import Session
-from rules.random_plans import Trial, trials
 
 pytestmark = pytest.mark.slow
 

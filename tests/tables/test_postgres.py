@@ -27,9 +27,11 @@ CREATE STREAM bids (ts timestamp, item int, n int) ORDER BY ts SOURCE 'bids.csv'
 
 @pytest.fixture(scope="module")
 def postgres():
-    with tempfile.TemporaryDirectory(prefix="millstream-postgres-") as folder:
-        with server(Path(folder) / "server") as running:
-            yield running
+    with (
+        tempfile.TemporaryDirectory(prefix="millstream-postgres-") as folder,
+        server(Path(folder) / "server") as running,
+    ):
+        yield running
 
 
 @pytest.fixture
@@ -40,7 +42,8 @@ def shop(postgres, tmp_path) -> Server:
         " since date, fresh boolean, takes interval, weight float8)",
         "INSERT INTO items VALUES"
         " (1, 'red, \"kite\"', 12.50, '2024-05-01 12:00:00+02', '2024-01-31', true, '1 day', 0.1),"
-        " (2, '', NULL, NULL, NULL, false, NULL, NULL), (3, NULL, 9, NULL, NULL, NULL, NULL, 1e300)",
+        " (2, '', NULL, NULL, NULL, false, NULL, NULL),"
+        " (3, NULL, 9, NULL, NULL, NULL, NULL, 1e300)",
     )
     (tmp_path / "bids.csv").write_text(
         "ts,item,n\n2024-05-01 10:00:00,1,3\n2024-05-01 10:00:05,3,4\n"
@@ -150,8 +153,8 @@ def test_the_password_is_not_shown(shop, tmp_path):
     told: list[str] = []
     session = Session(base=str(tmp_path), tell=told.append)
     session.execute(
-        f"CREATE TABLE items (id int) KEY (id) {source(shop, every='1 hour')}; DESCRIBE items; SHOW;"
-        "SELECT * FROM items; EXPLAIN PHYSICAL q1;"
+        f"CREATE TABLE items (id int) KEY (id) {source(shop, every='1 hour')};"
+        "DESCRIBE items; SHOW; SELECT * FROM items; EXPLAIN PHYSICAL q1;"
     )
     assert PASSWORD not in "\n".join(told)
     assert PASSWORD not in repr(session.catalog.entries)

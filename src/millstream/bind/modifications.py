@@ -108,8 +108,9 @@ class _Binder:
         cells: dict[str, list[object]] = {name: [] for name in kinds}
         for values, place in zip(statement.rows, statement.row_places):
             if len(values) != len(names):
+                count = "1 value" if len(values) == 1 else f"{len(values)} values"
                 raise MillstreamError(
-                    f"the row has {len(values)} values, and there are {len(names)} columns",
+                    f"the row has {count}, and there are {len(names)} columns",
                     place,
                     hint=f"Give values for {', '.join(names)}.",
                 )

@@ -91,6 +91,10 @@ class Select:
     def _domain(self) -> Outputs:
         return () if self.outer is None else tuple(self.outer.outputs)
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return () if self.outer is None else self.outer.names
+
     def answer(self) -> Answer:
         """The plan of the whole SELECT, before a stream operator."""
         where = self._conditions("where", self._expressions("WHERE"))
@@ -108,7 +112,8 @@ class Select:
             answer = self._grouped(plan, grouping, items, wanted, having)
         else:
             alone = self.source is None
-            answer = Answer(self._projected(plan, wanted, _unchanged), alone, alone)
+            single = plan is not None and at_most_one(plan, frozenset(self._names))
+            answer = Answer(self._projected(plan, wanted, _unchanged), alone or single, alone)
         return self._finished(answer, ordering)
 
     def rows(self, with_values: bool) -> Rows | None:
@@ -255,7 +260,7 @@ class Select:
 
     def _finished(self, answer: Answer, ordering: Ordering | None) -> Answer:
         """With DISTINCT, and with the first rows only."""
-        plan, names = answer.plan, () if self.outer is None else self.outer.names
+        plan, names = answer.plan, self._names
         if self.node.args.get("distinct") is not None:
             plan = Distinct(plan)
         if ordering is None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import no_rows
 from millstream.algebra.time import Domain
-from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
+from millstream.algebra.types import INTEGER, NULL, STRING, TIMESTAMP, type_name
 from millstream.bind.clauses import (
     STREAM_OPTIONS,
     called,
@@ -46,10 +46,9 @@ class Reader(Protocol):
     ) -> pa.RecordBatch:
         """All rows of a source."""
 
-    def time_of_changes(
-        self, url: str, options: Mapping[str, str]
-    ) -> tuple[pa.DataType | None, ...]:
-        """Empty unless the source holds changes; then the type of their times, if it is known."""
+    def time_of_changes(self, url: str, options: Mapping[str, str]) -> pa.DataType | None:
+        """None unless the source holds changes; then the type of their times, NULL if none is
+        there."""
 
     def can_be_read_again(self, url: str) -> bool:
         """Whether the source is a database, which may have changed in the meantime."""
@@ -77,8 +76,9 @@ def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
         return _changed_by_statements(bare, statement, time)
     if not any(name.lower() == "op" for name, _ in columns):
         told = reader.time_of_changes(statement.source, options)
-        if told:
-            return _fed_by_changes(bare, statement, options, time or told, base)
+        if told is not None:
+            time = _time_of_changes(statement, options_of(statement), told)
+            return _fed_by_changes(bare, statement, options, time, base)
     loaded = _loaded(bare, statement, reader, options)
     return _changed_by_statements(loaded, statement, time)
 
@@ -129,6 +129,26 @@ def _time(statement: CreateTable, options: dict[str, str]) -> Time:
     return ()
 
 
+def _time_of_changes(
+    statement: CreateTable, options: dict[str, str], told: pa.DataType
+) -> pa.DataType:
+    """What the times of changes count: as declared, as they look, or as the slack does."""
+    column = next((c for c in declared_columns(statement.columns) if c[0].lower() == "ts"), None)
+    if column is not None:
+        return column[1]
+    said = "time" in options
+    time = _time(statement, options)
+    if time == (None,):
+        raise MillstreamError(
+            f'option "time" cannot be "{CURRENT_TIME}": the source has times of its own',
+            option_place(statement, "time"),
+            hint="Leave it out.",
+        )
+    if told == NULL or said:
+        return next((kind for kind in time if kind is not None), TIMESTAMP)
+    return told
+
+
 def _changed_by_statements(table: Table, statement: CreateTable, time: Time) -> Table:
     if not time:
         return table
@@ -137,21 +157,23 @@ def _changed_by_statements(table: Table, statement: CreateTable, time: Time) -> 
 
 
 def _fed_by_changes(
-    table: Table, statement: CreateTable, options: dict[str, str], time: Time, base: str
+    table: Table,
+    statement: CreateTable,
+    options: dict[str, str],
+    time: pa.DataType,
+    base: str,
 ) -> Table:
     """A table whose source has `op` and `ts` before its columns; `ts` may be one of them."""
+    bare = modifications(table, time, source=statement.source)
     own = next((c for c in table.columns if c[0].lower() == "ts"), None)
-    if own is not None and own[1] not in (INTEGER, TIMESTAMP):
-        raise MillstreamError(
-            f'the changes of table "{table.name}" cannot be ordered by column "{own[0]}", '
-            f"a {type_name(own[1])}",
-            next(c.place for c in statement.columns if c.name == own[0]),
-            hint="Declare it as a timestamp or an integer.",
-        )
-    if time == (None,) and own is None:
-        time = (TIMESTAMP,)
-    bare = modifications(table, INTEGER if own is not None else time[0], source=statement.source)
     if own is not None:
+        if time not in (INTEGER, TIMESTAMP):
+            raise MillstreamError(
+                f'the changes of table "{table.name}" cannot be ordered by column "{own[0]}", '
+                f"a {type_name(time)}",
+                next(c.place for c in statement.columns if c.name == own[0]),
+                hint="Declare it as a timestamp or an integer.",
+            )
         bare = replace(bare, columns=(bare.columns[0], *table.columns), order_by=own[0])
     given = {n: options.pop(n, None) for n in STREAM_OPTIONS}
     stream = replace(

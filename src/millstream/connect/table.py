@@ -60,26 +60,24 @@ class TableFiles:
         """Whether it is a database, which may have changed in the meantime."""
         return is_postgres(url)
 
-    def time_of_changes(
-        self, url: str, options: Mapping[str, str]
-    ) -> tuple[pa.DataType | None, ...]:
+    def time_of_changes(self, url: str, options: Mapping[str, str]) -> pa.DataType | None:
         """The type of `ts` in a source with changes, one that has columns `op` and `ts`.
 
-        Empty for any other, also for one that cannot be read: what is wrong is told by who reads
-        it. Without rows it is a timestamp.
+        None for any other, also for one that cannot be read: what is wrong is told by who reads it.
+        Without rows it is NULL.
         """
         if options.get("header", "true").lower() != "true":
-            return ()
+            return None
         given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
         try:
             source = open_source(url, "changes", _CHANGES, given, self.base, follow=False)
             slabs = _slabs(source, _CHANGES.names, SAMPLE)
         except MillstreamError:
-            return ()
+            return None
         values = [t for slab in slabs for t in slab.rows.drop_null().column(1).to_pylist()]
         if not values:
-            return () if isinstance(source, JsonSource) else (pa.timestamp("us"),)
-        return (pa.int64() if is_whole(values[0]) else pa.timestamp("us"),)
+            return None if isinstance(source, JsonSource) else pa.null()
+        return pa.int64() if is_whole(values[0]) else pa.timestamp("us")
 
 
 def is_whole(text: str) -> bool:

@@ -152,6 +152,8 @@ def _beat(
     told = [
         t for n in (peers if over else together) for t in (sources[n].largest, sources[n].promise)
     ]
+    if all(sources[n].largest is None for n in together):  # tables that have begun, if anything
+        told += [sources[n].first for n in together]
     return max((t for t in told if t is not None), default=DAWN)
 
 

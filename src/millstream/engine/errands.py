@@ -146,6 +146,8 @@ def run_errand(
         Header(name, ended=errand.ended, now=errand.now)
         for name in (stream.name, *_sides(stream, graph))
     ]
+    if stream.op is not None and stream.is_internal:  # a table that has rows begins with the clock
+        endings[0] = replace(endings[0], first=errand.now)
     return _together(hauls, stream, endings)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
-from millstream.algebra.node import Node, map_inputs
+from millstream.algebra.node import Node, map_inputs, walk
+from millstream.rules.flatten_domain import flatten_domain
 from millstream.rules.fold_constants import fold_constants
 from millstream.rules.merge_filters import merge_filters
 from millstream.rules.merge_projects import merge_projects
@@ -27,6 +29,7 @@ from millstream.rules.stream_now_as_elements import stream_now_as_elements
 Rule = Callable[[Node], Node | None]
 
 RULES: tuple[Rule, ...] = (
+    flatten_domain,
     fold_constants,
     remove_true_filter,
     merge_filters,
@@ -46,26 +49,103 @@ RULES: tuple[Rule, ...] = (
     prune_columns,
 )
 
+FIRST: tuple[Rule, ...] = (flatten_domain,)
+"""Rules that look for equal parts of a plan: they come before those that make them different."""
+
 OTHER_WAY: tuple[Rule, ...] = (pull_filter_above_window,)
 """Laws that are used in the direction in which RULES do not go."""
 
 
-def optimize(node: Node) -> Node:
+def optimize(root: Node, whole: Iterable[Node] = ()) -> Node:
     """Apply the rules, inputs first, until none of them applies.
 
+    Parts that the plan reads twice, and those in `whole`, are rewritten by themselves only: others
+    read them too, and what is equal is computed once. So a rule never puts a second copy of a join
+    or a group beside the first, to save one of them a column or a few rows.
     Every rule makes a plan smaller, moves a filter down, or lowers a cost; so this comes to an end.
     """
-    return _optimized(node, {})
+    root = _from_the_top(root)
+    shared = frozenset((*whole, *_read_twice(root)))
+    return _without_marks(_Optimizer(shared).optimized(root))
 
 
-def _optimized(node: Node, known: dict[Node, Node]) -> Node:
-    if node in known:
-        return known[node]
-    result = map_inputs(node, lambda child: _optimized(child, known))
-    for rule in RULES:
-        changed = rule(result)
-        if changed is not None:
-            result = _optimized(changed, known)
-            break
-    known[node] = result
-    return result
+@dataclass(frozen=True, eq=False)
+class Whole(Node):
+    """A mark on a part of a plan that others read as well: rules know nothing of it, and stop."""
+
+    input: Node
+
+    @property
+    def is_stream(self) -> bool:  # type: ignore[override]
+        return self.input.is_stream
+
+
+@dataclass
+class _Optimizer:
+    """Rewrites equal parts once."""
+
+    shared: frozenset[Node]
+    known: dict[Node, Node] = field(default_factory=dict)
+
+    def optimized(self, node: Node) -> Node:
+        if isinstance(node, Whole):
+            return node
+        if node in self.known:
+            return self.known[node]
+        result = map_inputs(node, self.optimized)
+        for rule in RULES:
+            changed = rule(result)
+            if changed is not None:
+                result = self.optimized(changed)
+                break
+        if node in self.shared and not isinstance(result, Whole) and _has_state(result):
+            result = Whole(result)
+        self.known[node] = result
+        return result
+
+
+def _has_state(node: Node) -> bool:
+    """Whether computing the plan once more would cost more than looking at its rows again."""
+    return not all(part.stateless for part in walk(node))
+
+
+def _from_the_top(root: Node) -> Node:
+    """The plan after the rules that come first, each applied above before below."""
+
+    def visit(node: Node) -> Node:
+        for rule in FIRST:
+            while (changed := rule(node)) is not None:
+                node = changed
+        return map_inputs(node, visited)
+
+    visited = _once(visit)
+    return visited(root)
+
+
+def _read_twice(root: Node) -> list[Node]:
+    """The parts of a plan that stand below several others, or twice below one."""
+    readers: dict[Node, int] = {}
+    for node in walk(root):
+        for child in node.inputs:
+            readers[child] = readers.get(child, 0) + 1
+    return [node for node, count in readers.items() if count > 1]
+
+
+def _without_marks(root: Node) -> Node:
+    def visit(node: Node) -> Node:
+        return visited(node.input) if isinstance(node, Whole) else map_inputs(node, visited)
+
+    visited = _once(visit)
+    return visited(root)
+
+
+def _once(visit: Callable[[Node], Node]) -> Callable[[Node], Node]:
+    """The same function, carried out once for equal parts of a plan."""
+    done: dict[Node, Node] = {}
+
+    def visited(node: Node) -> Node:
+        if node not in done:
+            done[node] = visit(node)
+        return done[node]
+
+    return visited

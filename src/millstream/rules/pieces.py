@@ -18,7 +18,7 @@ from millstream.algebra.expressions import (
     rewrite,
     walk,
 )
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, map_inputs
 from millstream.operators import Filter, Project
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
@@ -50,12 +50,18 @@ def filtered(parts: Sequence[Expression], node: Node) -> Node:
 
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """The expression with columns replaced by what stands for them."""
-    return rewrite(
-        expression, lambda e: values.get(e.name) if isinstance(e, Column) else None
-    )
+    return rewrite(expression, lambda e: values.get(e.name) if isinstance(e, Column) else None)
 
 
-def columns(schema: pa.Schema, names: Iterable[str] | None = None) -> tuple[tuple[str, Column], ...]:
+def with_left(node: Node, left: Node) -> Node:
+    """The node with another first input."""
+    first = node.inputs[0]
+    return map_inputs(node, lambda child: left if child is first else child)
+
+
+def columns(
+    schema: pa.Schema, names: Iterable[str] | None = None
+) -> tuple[tuple[str, Column], ...]:
     """Outputs of a projection that hands on columns as they are; all of them without names."""
     kept = schema.names if names is None else names
     return tuple((n, Column(n, schema.field(n).type)) for n in kept)
@@ -81,9 +87,7 @@ def takes_equals_alike(condition: Expression) -> bool:
     """
     match condition:
         case Call(function=name, arguments=arguments) if name in COMPARISONS or name == "is_null":
-            return all(
-                isinstance(a, (Column, Literal)) or _without_doubles(a) for a in arguments
-            )
+            return all(isinstance(a, (Column, Literal)) or _without_doubles(a) for a in arguments)
         case Call(function="and" | "or" | "not", arguments=arguments):
             return all(takes_equals_alike(a) for a in arguments)
     return _without_doubles(condition)

@@ -10,9 +10,9 @@ from millstream.operators import (
     AntiJoin,
     Elements,
     Filter,
-    GroupBy,
     Join,
     LookupJoin,
+    NonRetroactiveJoin,
     Now,
     Project,
     Range,
@@ -40,9 +40,9 @@ def prune_columns(node: Node) -> Node | None:
 
     Sound because no operator in between looks at a column it does not name, or takes rows that
     have become equal for one: tuples are known by their arrival or their parts, copies stay copies.
-    It ends at operators that compare whole rows (Distinct, Intersect, Minus, TopK, Istream, …), and
-    at windows by rows over elements without an arrival of their own: those come in the order of all
-    their values.
+    It ends at operators that compare whole rows (Distinct, Intersect, Minus, TopK, Istream, …), at
+    windows by rows over elements without an arrival of their own, which come in the order of all
+    their values, and at groups: several queries may share them.
     """
     if not isinstance(node, Project):
         return None
@@ -60,9 +60,6 @@ def _narrow(node: Node, used: Names) -> Node:
         case Project(outputs=outputs):
             some = tuple(o for o in outputs if o[0] in used)
             return node if some == outputs else replace(node, outputs=some)
-        case GroupBy(calls=calls):
-            asked = tuple(c for c in calls if c.name in used)
-            return node if asked == calls else replace(node, calls=asked)
         case Filter(condition=condition):
             return _below(node, used | columns_of(condition))
         case LookupJoin(left_keys=keys, condition=condition):
@@ -79,6 +76,9 @@ def _narrow(node: Node, used: Names) -> Node:
             left, right = _cut(match.left, used | asked), _cut(match.right, asked)
             same = left is match.left and right is match.right
             return match if same else replace(match, left=left, right=right)
+        case NonRetroactiveJoin(condition=condition, left=left) if left.only_adds:
+            used = used | columns_of(condition)
+            return map_inputs(node, lambda side: _cut(side, used))
         case UnionAll():
             return _narrow_union(node, used)
     return node

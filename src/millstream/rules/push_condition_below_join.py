@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.algebra.expressions import conjunction
 from millstream.algebra.node import Node
-from millstream.operators import AntiJoin, Join, LookupJoin, SemiJoin
+from millstream.operators import AntiJoin, Join, LookupJoin, NonRetroactiveJoin, SemiJoin
 from millstream.rules.pieces import conditions, filtered, parted
 
 
@@ -23,13 +23,19 @@ def push_condition_below_join(node: Node) -> Node | None:
     only what concerns the right side moves. A left join with a table is alike.
     """
     match node:
-        case Join(condition=condition, left=left, right=right):
+        case (
+            Join(condition=condition, left=left, right=right)
+            | NonRetroactiveJoin(condition=condition, outer=False, left=left, right=right)
+        ):
             on_left, rest = parted(conditions(condition), left.schema.names)
             on_right, rest = parted(rest, right.schema.names)
         case SemiJoin(condition=condition, left=left, right=right):
             on_right, rest = parted(conditions(condition), right.schema.names)
             on_left, rest = parted(rest, left.schema.names)
-        case AntiJoin(condition=condition, left=left, right=right):
+        case (
+            AntiJoin(condition=condition, left=left, right=right)
+            | NonRetroactiveJoin(condition=condition, left=left, right=right)
+        ):
             on_right, rest = parted(conditions(condition), right.schema.names)
             on_left = []
         case LookupJoin(condition=condition, outer=False, input=left):

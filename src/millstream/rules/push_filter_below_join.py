@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from millstream.algebra.expressions import conjunction
 from millstream.algebra.node import Node
-from millstream.operators import AntiJoin, Filter, Join, LookupJoin, SemiJoin
-from millstream.rules.pieces import conditions, filtered, parted
+from millstream.operators import AntiJoin, Filter, Join, LookupJoin, NonRetroactiveJoin, SemiJoin
+from millstream.rules.pieces import conditions, filtered, parted, with_left
 
 
 def push_filter_below_join(node: Node) -> Node | None:
@@ -31,9 +29,10 @@ def push_filter_below_join(node: Node) -> Node | None:
             both = conjunction([*conditions(join.condition), *rest])
             return Join(both, filtered(on_left, left), filtered(on_right, right))
         case Filter(condition=condition, input=(SemiJoin() | AntiJoin()) as join):
-            return replace(join, left=Filter(condition, join.left))
-        case Filter(condition=condition, input=LookupJoin(input=left) as join):
+            return with_left(join, Filter(condition, join.left))
+        case Filter(condition=condition, input=(LookupJoin() | NonRetroactiveJoin()) as join):
+            left = join.inputs[0]
             below, rest = parted(conditions(condition), left.schema.names)
             if below:
-                return filtered(rest, replace(join, input=filtered(below, left)))
+                return filtered(rest, with_left(join, filtered(below, left)))
     return None

@@ -33,6 +33,5 @@ def push_filter_below_project(node: Node) -> Node | None:
 
 def _may_sink(condition: Expression, values: dict[str, Expression]) -> bool:
     return all(
-        isinstance(values[name], Column) or is_cheap(values[name])
-        for name in columns_of(condition)
+        isinstance(values[name], Column) or is_cheap(values[name]) for name in columns_of(condition)
     )

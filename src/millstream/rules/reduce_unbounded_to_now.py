@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, Istream, LookupJoin, Now, Project, Rstream, Unbounded
+from millstream.algebra.node import Node
+from millstream.operators import (
+    Filter,
+    Istream,
+    LookupJoin,
+    NonRetroactiveJoin,
+    Now,
+    Project,
+    Rstream,
+    Unbounded,
+    UnionAll,
+)
+from millstream.rules.pieces import with_left
 
 
 def reduce_unbounded_to_now(node: Node) -> Node | None:
@@ -13,7 +24,10 @@ def reduce_unbounded_to_now(node: Node) -> Node | None:
           Select-Project     →        Select-Project
             S [Unbounded]               S [Now]
 
-    Sound because every tuple enters an unbounded window once and never leaves.
+    Sound because every tuple enters an unbounded window once and never leaves, and each row of the
+    result comes from one tuple, with what tables held before it: unions of such plans too. A join
+    of two windows is another matter, since a tuple then meets earlier ones; so is Distinct, which
+    tells a row once.
     """
     if isinstance(node, Istream) and (body := _with_now(node.input)) is not None:
         return Rstream(body)
@@ -21,10 +35,14 @@ def reduce_unbounded_to_now(node: Node) -> Node | None:
 
 
 def _with_now(node: Node) -> Node | None:
-    """The select-project-lookup plan over Now instead of Unbounded, or None if it is another."""
-    if isinstance(node, Unbounded):
-        return Now(node.input)
-    if isinstance(node, (Filter, Project, LookupJoin)):
-        below = _with_now(node.input)
-        return None if below is None else map_inputs(node, lambda _: below)
+    """The plan over Now instead of Unbounded, or None if it does not take rows one by one."""
+    match node:
+        case Unbounded(input=stream):
+            return Now(stream)
+        case UnionAll(left=left, right=right):
+            mine, theirs = _with_now(left), _with_now(right)
+            return None if mine is None or theirs is None else UnionAll(mine, theirs)
+        case Filter() | Project() | LookupJoin() | NonRetroactiveJoin():
+            below = _with_now(node.inputs[0])
+            return None if below is None else with_left(node, below)
     return None

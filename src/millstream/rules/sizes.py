@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node, walk
@@ -21,6 +22,7 @@ from millstream.operators import (
     Rows,
     Scan,
     SemiJoin,
+    TableScan,
     TopK,
     Unbounded,
     UnionAll,
@@ -36,6 +38,7 @@ PASSES = 0.25
 """The share of rows that meet a condition of which nothing is known."""
 
 
+@lru_cache(maxsize=10_000)
 def size_of(node: Node) -> float:
     """The rows a plan holds at an instant, about; at least one.
 
@@ -90,17 +93,13 @@ def _size(node: Node) -> float:
             return size_of(left) + size_of(right)
         case SemiJoin() | AntiJoin() | Distinct() | Intersect():
             return size_of(node.inputs[0]) / 2
+        case TableScan(table=table):
+            return float(table.rows.num_rows) or PARTITIONS
         case Now() | Scan():
             return 1.0
-    return size_of(node.inputs[0]) if node.inputs else _rows_of_table(node)
+    return size_of(node.inputs[0]) if node.inputs else 1.0
 
 
 def _rows_in(length: int, node: Node) -> float:
     domain = next((n.domain for n in walk(node) if isinstance(n, Scan)), Domain.INTEGER)
     return 1 + length / UNITS_PER_ROW.get(domain, 1.0)
-
-
-def _rows_of_table(node: Node) -> float:
-    """The rows of a table that stands as a relation, as far as they are known."""
-    content = getattr(node, "table", None)
-    return float(content.rows.num_rows) if hasattr(content, "rows") else PARTITIONS

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from millstream.algebra.node import Node
-from millstream.operators import Elements, Filter, LookupJoin, Now, Project, Rstream
+from millstream.operators import (
+    Elements,
+    Filter,
+    LookupJoin,
+    NonRetroactiveJoin,
+    Now,
+    Project,
+    Rstream,
+    UnionAll,
+)
 
 
 def stream_now_as_elements(node: Node) -> Node | None:
@@ -21,6 +30,9 @@ def stream_now_as_elements(node: Node) -> Node | None:
 
 
 def _is_over_now(node: Node) -> bool:
-    if isinstance(node, (Filter, Project, LookupJoin)):
-        return _is_over_now(node.input)
+    match node:
+        case UnionAll(left=left, right=right):
+            return _is_over_now(left) and _is_over_now(right)
+        case Filter() | Project() | LookupJoin() | NonRetroactiveJoin():
+            return _is_over_now(node.inputs[0])
     return isinstance(node, Now)
