@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 
@@ -38,7 +39,7 @@ class Place:
         """
         first = self.text.rfind("\n", 0, self.start) + 1
         last = self.text.find("\n", first)
-        line = self.text[first : last if last >= 0 else len(self.text)]
+        line = _masked(self.text[first : last if last >= 0 else len(self.text)])
         line, offset = _excerpt(line, self.start - first)
         width = max(1, min(self.end - self.start, len(line) - offset))
         number = f"{self.line:>4}"
@@ -112,6 +113,17 @@ def closest(
         cutoff = 0.6 if len(word) <= 4 else 0.7
     matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=cutoff)
     return lowered[matches[0]] if matches else None
+
+
+def _masked(line: str) -> str:
+    """A line without the passwords in its addresses.
+
+    >>> _masked("SOURCE 'postgresql://ann:secret@db/shop'")
+    "SOURCE 'postgresql://ann:******@db/shop'"
+    """
+    return re.sub(
+        r"(?<=://)([^\s:@/'\"]*:)([^\s@'\"]+)(?=@)", lambda m: m[1] + "*" * len(m[2]), line
+    )
 
 
 def _excerpt(line: str, offset: int) -> tuple[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -63,11 +63,13 @@ SCRIPT = "".join(
     "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
     "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv';\n"
 )
+STEPS = (0, 0, 1, 1, 2, 4)
+BURSTS = (0, 0, 0, 0, 0, 0, 0, 1)
 PARTS = "id,note,cost\n0,zero,0.5\n1,one,1.5\n1,uno,-0.0\n2,,2.0\n,none,9\n"
 
 
-def write_data(rng: random.Random, folder: Path) -> None:
-    """Rows with ties, NULLs, both zeros, and a little disorder."""
+def write_data(rng: random.Random, folder: Path, steps: tuple[int, ...]) -> None:
+    """Rows with ties, NULLs, both zeros, and a little disorder; `steps` between timestamps."""
     (folder / "parts.csv").write_text(PARTS)
     changes, now = ["op,ts,id,price"], 0
     for _ in range(rng.randint(0, 12)):
@@ -79,9 +81,9 @@ def write_data(rng: random.Random, folder: Path) -> None:
         lines = ["ts,k,v,s,x"]
         now = rng.randint(0, 3)
         for _ in range(rng.randint(6, 24)):
-            now += rng.choice((0, 0, 1, 1, 2, 4))
+            now += rng.choice(steps)
             cells = (
-                str(max(now - rng.choice((0, 0, 0, 1, 3)), 0)),
+                str(max(now - rng.choice((0, 0, 0, 1, 3)) * (max(steps) > 1), 0)),
                 rng.choice(("0", "1", "2", "1", "2", "")),
                 rng.choice(("1", "2", "3", "5", "")),
                 rng.choice(("a", "b", "ab", "")),
@@ -171,6 +173,14 @@ class Maker:
             left = self.tested(left)
         shape = self.rng.choice((SemiJoin, AntiJoin))
         return shape(conjunction(ties), left, inner)
+
+    def for_aggregate_in_two_phases(self) -> Node:
+        below = self.row_by_row(lambda stream: Range(self.rng.randint(0, 6), stream))
+        grouped = self.grouped_by((), below)
+        used = {name for call in grouped.calls for name in call.arguments}
+        fields = [f for f in below.schema if f.name in used]
+        narrow = Project(tuple((f.name, Column(f.name, f.type)) for f in fields), below)
+        return replace(grouped, input=narrow)
 
     def for_remove_idle_distinct(self) -> Node:
         return self.rng.choice((self.matched, self.combined))(1)
@@ -291,11 +301,15 @@ class Maker:
     def grouped(self, depth: int) -> Node:
         below = self.relation(depth)
         names = below.schema.names
-        keys = tuple(self.rng.sample(names, min(len(names), self.rng.randint(0, 2))))
+        return self.grouped_by(
+            tuple(self.rng.sample(names, min(len(names), self.rng.randint(0, 2)))), below
+        )
+
+    def grouped_by(self, keys: tuple[str, ...], below: Node) -> GroupBy:
         calls = []
-        for _ in range(self.rng.randint(1, 2)):
-            function = self.rng.choice(("count", "count", "sum", "min", "max", "count_distinct"))
-            argument = self.rng.choice(names)
+        for _ in range(self.rng.randint(1, 3)):
+            function = self.rng.choice(("count", "sum", "avg", "min", "max", "count_distinct"))
+            argument = self.rng.choice(below.schema.names)
             kind = result_type(function, below.schema.field(argument).type)
             arguments = (argument,)
             if kind is None or (function == "count" and self.rng.random() < 0.5):
@@ -429,14 +443,14 @@ class Trial:
             return STREAM
         return STREAMED if self.seed % 4 else COMPLETE
 
-    def answers(self, *plans: Node, buckets: int = 2, rows: int = 7) -> list[pa.Table]:
-        """What the plans answer, run side by side as they are."""
+    def answers(self, *plans: Node, buckets: int = 2) -> list[pa.Table]:
+        """What the plans answer, run side by side as they are, in small batches or large ones."""
         queries = tuple(
             Query(f"q{i}", plan, self.form, Domain.INTEGER) for i, plan in enumerate(plans)
         )
         settings = self.session.settings.with_value("rules", "off")
         settings = settings.with_value("buckets", str(buckets))
-        settings = settings.with_value("batch_rows", str(rows))
+        settings = settings.with_value("batch_rows", "7" if self.seed % 2 else "100")
         streams = self.session.job(frozenset()).streams
         kept = Kept()
         host = LocalHost(Job(streams, queries, settings), self.session.sources(False), [kept])
@@ -447,7 +461,7 @@ class Trial:
 def made(seed: int, folder: str, focus: str = "") -> Trial:
     """The trial of a seed, its data written to a folder."""
     rng = random.Random(seed)
-    write_data(rng, Path(folder))
+    write_data(rng, Path(folder), BURSTS if focus == "aggregate_in_two_phases" else STEPS)
     session = Session(base=folder, tell=lambda text: None)
     session.execute(SCRIPT)
     return Trial(seed, folder, Maker(rng, session).root(focus), session)

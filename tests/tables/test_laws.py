@@ -179,3 +179,48 @@ def test_rows_are_joined_with_the_table_before_them(
 def test_an_empty_table_of_no_columns_asked():
     node = TableScan(static_table("t", no_rows(DATA)), ("k",))
     assert node.monotonic and node.inputs == () and INFINITY > LAST
+
+
+@st.composite
+def comings_and_goings(draw) -> list[tuple]:
+    """Left tuples that come, leave early and come again: (ts, exp, weight, seq, row)."""
+    found = []
+    for seq in range(draw(st.integers(0, 4))):
+        row = draw(cells)
+        times = sorted(draw(st.sets(st.integers(1, LAST), min_size=1, max_size=5)))
+        exp = draw(st.sampled_from([INFINITY, LAST + 1, LAST]))
+        signs = [1, -1] * 3
+        found += [(t, exp, sign, seq, row) for t, sign in zip(times, signs) if t < exp]
+    return sorted(found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(modifications, comings_and_goings(), st.sampled_from(CONDITIONS), st.booleans(), cuts)
+def test_a_tuple_that_comes_again_is_joined_again(changes, moves, condition, outer, cut):
+    left_node = Rows(2, (), None, 1, BIDS)
+    scan = scan_of([], True)
+    node = NonRetroactiveJoin(condition, outer, left_node, scan)
+    rows = [{"k2": k, "n": n} for _, _, _, _, (k, n) in moves]
+    numbers = np.array([move[:4] for move in moves], np.int64).reshape(-1, 4).T
+    left = Changes(pa.RecordBatch.from_pylist(rows, schema=BIDS.schema), *numbers)
+    modified = told(changes)
+    states: list[dict] = [{}, {}]
+    parts = []
+    for span in spans(cut, 1):
+        states[0], right = scan.step(states[0], between(modified, span), span)
+        states[1], out = node.step(states[1], between(left, span), right, span)
+        parts.append(out)
+    for instant in range(1, LAST + 1):
+        wanted: Counter = Counter()
+        for seq in {move[3] for move in moves}:
+            mine = [m for m in moves if m[3] == seq and m[0] <= instant]
+            if not mine or mine[-1][2] < 0 or mine[-1][1] <= instant:
+                continue
+            bid = mine[-1][4]
+            table = table_at([], changes, True, mine[-1][0] - 1)
+            partners = [row for row in table.elements() if meets(condition, bid, row)]
+            wanted.update((*bid, *row) for row in partners)
+            if outer and not partners:
+                wanted[(*bid, None, None)] += 1
+        assert at(parts, instant) == wanted, instant
+    assert is_clean(parts)

@@ -128,7 +128,6 @@ def test_what_is_wrong_is_told_without_the_password(shop, change, message):
     with pytest.raises(MillstreamError) as caught:
         Session().execute(f"CREATE TABLE items (id int) {source(shop, **change)}")
     assert message in caught.value.message
-    caught.value.place = None
     assert PASSWORD not in caught.value.render()
 
 
@@ -138,7 +137,7 @@ def test_other_faults(shop):
             Session().execute(text)
         error = caught.value
         assert message in error.message
-        assert PASSWORD not in f"{error.message} {error.detail} {error.hint}"
+        assert PASSWORD not in error.render()
 
     url = shop.url
     fails(f"CREATE TABLE items (nome int) SOURCE '{url}'", 'column "nome" does not exist')

@@ -57,7 +57,7 @@ class Ledgers:
             return
         if deed.at is None:
             self._check_unread(table, "Write it before the query, or give it a time with AT.")
-        book = self.books[table.name]
+        book = self._book(table)
         book.write(deed)
         content = static_table(table.name, book.content)
         stream = table.changes
@@ -83,7 +83,9 @@ class Ledgers:
                 book.fed.append((at, op, data.slice(i, 1)))
 
     def _table(self, statement: Modification) -> Table:
-        table = self.catalog.find(statement.name)
+        table = self.catalog.entries.get(statement.name.lower())
+        if table is None:
+            raise self.catalog.missing("table", statement.name)
         if not isinstance(table, Table):
             raise MillstreamError(
                 f'{kind_of(table)} "{table.name}" cannot be changed by statements',
@@ -133,10 +135,13 @@ class Ledgers:
                 f'a change of table "{table.name}" needs a time while the job runs',
                 hint="Write AT and the time, or declare the table WITH (time = 'current_time').",
             )
-        done = self.books[table.name].feed(deed, time.time_ns() // 1000)
+        done = self._book(table).feed(deed, time.time_ns() // 1000)
         if done:
             stream = self.placed(table.changes)
             self.feed(stream, stream_rows(stream, done))
+
+    def _book(self, table: Table) -> Ledger:
+        return self.books.setdefault(table.name, Ledger(table, table.content.rows))
 
     def _put(self, table: Table) -> None:
         self.catalog.entries[table.name.lower()] = table

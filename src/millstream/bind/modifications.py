@@ -77,6 +77,7 @@ def bind_modification(
 def _time(node: exp.Expr, text: str) -> tuple[int, pa.DataType]:
     """The instant that AT names, and whether it is an integer or a timestamp."""
     place = place_of(node, text)
+    _check_constant(node, text, "AT")
     bound = Expressions(Scope(()), text, "AT").bind(node)
     value = evaluate(bound, NOTHING, 1)
     if bound.type in (STRING, DATE, TIMESTAMP):
@@ -93,6 +94,17 @@ def _time(node: exp.Expr, text: str) -> tuple[int, pa.DataType]:
             f"{bound} is not a time", place, hint="Write it as '2024-05-01 10:00:00'."
         )
     return instant, value.type
+
+
+def _check_constant(node: exp.Expr, text: str, clause: str) -> None:
+    """Names mean nothing where there are no rows; one in double quotes is a string."""
+    for column in node.find_all(exp.Column):
+        if not column.this.meta.get("double_quoted"):
+            raise MillstreamError(
+                f'column "{column.name}" cannot stand in {clause}',
+                place_of(column, text),
+                hint=f"Write a constant; a string is written '{column.name}'.",
+            )
 
 
 @dataclass(frozen=True)
@@ -172,6 +184,7 @@ class _Binder:
         )
 
     def _constant(self, node: exp.Expr, kind: pa.DataType, name: str) -> object:
+        _check_constant(node, self.text, "VALUES")
         bound = Expressions(Scope(()), self.text, "VALUES").bind(node)
         self._check(bound, kind, name, node)
         if not isinstance(bound, Literal):

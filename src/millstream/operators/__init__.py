@@ -1,6 +1,7 @@
 """The operators, one file each; OPERATORS lists them."""
 
 from millstream.operators.anti_join import AntiJoin
+from millstream.operators.coalesce import Coalesce
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
@@ -10,6 +11,7 @@ from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
 from millstream.operators.minus import Minus
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
+from millstream.operators.partial import Partial
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
 from millstream.operators.rows import Rows
@@ -44,7 +46,9 @@ OPERATORS = (
     Intersect,
     Minus,
     Distinct,
+    Coalesce,
     TopK,
+    Partial,
     GroupBy,
     Istream,
     Dstream,

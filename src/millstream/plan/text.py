@@ -22,6 +22,7 @@ from millstream.operators import (
     Join,
     LookupJoin,
     NonRetroactiveJoin,
+    Partial,
     Project,
     Range,
     RangeSlide,
@@ -205,6 +206,18 @@ def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    keys, calls = _calls(tokens, below)
+    since = tokens.names() if tokens.has("since") else ()
+    return GroupBy(keys, calls, below, since)
+
+
+def _partial(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Partial(*_calls(tokens, below), below)
+
+
+def _calls(tokens: Tokens, below: Node) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
+    """The keys before a colon, and calls of aggregates."""
+
     def call() -> AggregateCall:
         function = tokens.take()
         tokens.expect("(")
@@ -227,8 +240,7 @@ def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if grouped:
         tokens.expect(":")
     calls = tokens.listed(call) if tokens.second == "(" else ()
-    since = tokens.names() if tokens.has("since") else ()
-    return GroupBy(keys, calls, below, since)
+    return keys, calls
 
 
 def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -258,5 +270,6 @@ _READERS: dict[str, Callable[..., Node]] = {
     "AntiJoin": _joined(AntiJoin),
     "TopK": _top_k,
     "GroupBy": _group_by,
+    "Partial": _partial,
     "Exchange": _exchange,
 }

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from millstream.algebra.node import Node, map_inputs, walk
+from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
+from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
 from millstream.rules.fold_constants import fold_constants
+from millstream.rules.match_distinct_values import match_distinct_values
 from millstream.rules.merge_filters import merge_filters
 from millstream.rules.merge_projects import merge_projects
 from millstream.rules.order_joins import order_joins
@@ -42,11 +45,14 @@ RULES: tuple[Rule, ...] = (
     push_filter_below_set_operation,
     push_filter_below_partitions,
     push_filter_below_istream,
+    match_distinct_values,
     remove_idle_distinct,
     order_joins,
     remove_idle_project,
     merge_projects,
     prune_columns,
+    coalesce_before_distinct,
+    aggregate_in_two_phases,
 )
 
 FIRST: tuple[Rule, ...] = (flatten_domain,)

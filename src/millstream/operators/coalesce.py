@@ -1,0 +1,78 @@
+"""Coalesce: equal rows that overlap in time, as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node, Step
+from millstream.algebra.state import State
+from millstream.algebra.time import Span
+from millstream.columns.keys import factorize
+from millstream.columns.order import stable_order
+
+SAMPLE = 8_192
+"""So many rows show whether there is anything to gain."""
+
+WORTH = 0.9
+"""Below this share of rows left it pays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coalesce(Node):
+    """Rows of equal values whose intervals touch, as one row from the first start to the last end.
+
+    Law: a value is present exactly when it was; how often is lost, so it stands below Distinct.
+    Among the rows that come together; no state.
+    """
+
+    stateless: ClassVar[bool] = True
+    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+
+    input: Node
+
+    @property
+    def key(self) -> None:  # type: ignore[override]
+        return None
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if len(changes) > 2 * SAMPLE and _share(changes.slice(0, SAMPLE)) > WORTH:
+            return state, changes
+        return state, _coalesced(changes)
+
+
+def _share(changes: Changes) -> float:
+    return len(_coalesced(changes)) / len(changes)
+
+
+def _coalesced(changes: Changes) -> Changes:
+    if len(changes) == 0 or (changes.weight < 1).any():
+        return changes
+    order = stable_order(changes.ts)
+    order = np.arange(len(changes)) if order is None else order
+    codes, first = factorize(changes.rows.columns, len(changes))
+    index, exp = _touching(codes, order, changes.ts, changes.exp, len(first))
+    return replace(changes.take(index), exp=exp, weight=np.ones(len(index), np.int64))
+
+
+@njit(cache=True)
+def _touching(codes, order, ts, exp, count):  # type: ignore[no-untyped-def]
+    """The first row of every stretch in which a value is present, and the stretch's end."""
+    index = np.empty(len(codes), np.int64)
+    until = np.empty(len(codes), np.int64)
+    last = np.full(max(count, 1), -1, np.int64)
+    n = 0
+    for i in order:
+        r = last[codes[i]]
+        if r >= 0 and ts[i] <= until[r]:
+            until[r] = max(until[r], exp[i])
+        else:
+            index[n] = i
+            until[n] = exp[i]
+            last[codes[i]] = n
+            n += 1
+    return index[:n].copy(), until[:n].copy()
