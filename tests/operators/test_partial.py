@@ -57,8 +57,8 @@ def random_changes(rng: np.random.Generator, node: Scan, count: int, nulls: floa
         gone = rng.random(count) < nulls
         arrays.append(pa.array([None if g else v for v, g in zip(given, gone)], kind))
     rows = pa.RecordBatch.from_arrays(arrays, schema=node.schema)
-    weight = rng.choice((1, 1, 2, -1), count)
-    return Changes(rows, ts, ts + rng.choice((5, 6)), weight, np.arange(count))
+    weight = rng.choice((1, 1, 2), count) * np.where(ts % 3 == 2, -1, 1)
+    return Changes(rows, ts, ts + 5 + ts % 2, weight, np.arange(count))
 
 
 def totals(changes: Changes, keys: tuple[str, ...]) -> dict[tuple, dict]:
@@ -106,7 +106,7 @@ def test_totals_stay_the_same(keys, names, nulls):
         assert comparable(totals(out, keys)) == comparable(totals(changes, keys))
         assert out.schema.equals(changes.schema)
         fewer += len(out) < len(changes)
-    assert fewer or len(names) > 2
+    assert fewer
 
 
 def test_rows_that_share_no_instant_stay_as_they_are():

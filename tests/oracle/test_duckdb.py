@@ -31,7 +31,7 @@ from .world import World
 
 duckdb = pytest.importorskip("duckdb")
 
-CASES = 300
+CASES = 20
 INSTANTS = 4
 UNORDERED = ("first", "last", "string_agg", "array_agg")
 TYPES = {"string": "varchar", "null": "varchar", "int": "bigint"}

@@ -30,6 +30,7 @@ from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.local.host import LocalHost
 from millstream.operators import (
     AntiJoin,
+    Attach,
     Distinct,
     Dstream,
     Filter,
@@ -130,6 +131,7 @@ class Maker:
             self.limited,
             self.looked_up,
             self.met_before,
+            self.attached,
             self.derived,
         )
         return self.rng.choice(makers)(depth - 1)
@@ -183,11 +185,24 @@ class Maker:
         return replace(grouped, input=narrow)
 
     def for_remove_idle_distinct(self) -> Node:
-        return self.rng.choice((self.matched, self.combined))(1)
+        return Distinct(self.rng.choice((self.combined, self.distinct))(1))
+
+    def for_match_distinct_values(self) -> Node:
+        return self.matched(1)
+
+    def for_coalesce_before_distinct(self) -> Node:
+        return Distinct(self.row_by_row(lambda stream: Range(self.rng.randint(0, 6), stream)))
 
     @property
     def joins(self) -> tuple[Callable[[int], Node], ...]:
-        return (self.joined, self.joined, self.matched, self.looked_up, self.met_before)
+        return (
+            self.joined,
+            self.joined,
+            self.matched,
+            self.looked_up,
+            self.met_before,
+            self.attached,
+        )
 
     def for_push_condition_below_join(self) -> Node:
         return self.rng.choice(self.joins)(1)
@@ -347,6 +362,17 @@ class Maker:
     def met_before(self, depth: int) -> Node:
         left, right = self.relation(depth), self.renamed(self.prices())
         return NonRetroactiveJoin(self.between(left, right), self.rng.random() < 0.4, left, right)
+
+    def attached(self, depth: int) -> Node:
+        """Rows with the figures of the one group that goes with each."""
+        left, below = self.relation(depth), self.relation(0)
+        pairs = [(a, b) for a in left.schema for b in below.schema if a.type == b.type]
+        chosen = [self.rng.choice(pairs)] if pairs and self.rng.random() < 0.7 else []
+        right = self.grouped_by(tuple(b.name for _, b in chosen), below)
+        ties = [
+            Call("=", (Column(a.name, a.type), Column(b.name, b.type)), BOOLEAN) for a, b in chosen
+        ]
+        return Attach(conjunction(list(ties)), left, right)
 
     def between(self, left: Node, right: Node) -> Expression:
         """A condition of a join: mostly an equality, with tests of both sides or of one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from millstream.algebra.expressions import (
@@ -13,14 +13,12 @@ from millstream.algebra.expressions import (
     columns_of,
     conjunction,
     conjuncts,
-    rewrite,
 )
-from millstream.algebra.expressions import walk as walk_expression
 from millstream.algebra.node import Node, walk
 from millstream.bind.correlation import Hole, equal, fill, kept, same
 from millstream.bind.times import check_times
 from millstream.errors import Place
-from millstream.operators import AntiJoin, Distinct, Join, Project, SemiJoin
+from millstream.operators import AntiJoin, Attach, Distinct, Join, Project, SemiJoin
 
 Translate = Callable[[Expression], Expression]
 """From the columns of FROM to those of a plan: what they are after grouping."""
@@ -99,7 +97,7 @@ class Hidden:
         if plan is None:
             return self.aside.plan
         rows, ties = self.aside.over(base or plan, translate)
-        both = Join(conjunction(ties), plan, rows)
+        both = Attach(conjunction(ties), plan, rows)
         if not ties:
             return both
         added = [(n, Column(n, rows.schema.field(n).type)) for n in self.values]
@@ -135,13 +133,12 @@ def _together(
     hidden: tuple[Hidden, ...],
     plan: Node | None,
     translate: Translate,
-    more: Iterable[Expression] = (),
 ) -> tuple[Node, dict[Expression, Column]]:
-    """Several relations as one: a row for all that the plan has of what they depend on, and `more`.
+    """Several relations as one: a row for all that the plan has of what they depend on.
 
     Also gives the columns of it that stand for expressions of the plan.
     """
-    wanted = dict.fromkeys([*(translate(v) for h in hidden for _, v in h.aside.links), *more])
+    wanted = dict.fromkeys(translate(v) for h in hidden for _, v in h.aside.links)
     domain = {value: Column(f"#domain{i}", value.type) for i, value in enumerate(wanted)}
     rows: Node | None = None
     if domain:
@@ -197,22 +194,17 @@ class Attachment:
         return value
 
     def _added(self, value: Expression, used: tuple[Hidden, ...]) -> Column:
-        own = [e for e in walk_expression(value) if isinstance(e, Column)]
-        more = [column for column in own if column.name not in self.hidden]
-        rows, domain = _together(used, self.base, self.translate, more)
         name = f"#value{len(self.done)}"
-        computed = rewrite(value, lambda e: domain.get(e) if e in more else None)
-        columns = [(column.name, column) for column in domain.values()]
-        answers = Distinct(Project((*columns, (name, computed)), rows))
-        added = Column(name, value.type)
         if self.plan is None:
-            self.plan = answers
+            rows, _ = _together(used, None, self.translate)
+            self.plan = Distinct(Project(((name, value),), rows))
         else:
-            check_times(self.plan, answers, used[0].aside.place)
-            ties = [same(there, column) for there, column in domain.items()]
-            both = Join(conjunction(ties), self.plan, answers)
-            self.plan = Project((*kept(self.plan), (name, added)), both) if ties else both
-        return added
+            below = plan = self.plan
+            for hidden in used:
+                if hidden.values[0] not in plan.schema.names:
+                    plan = hidden.attach(plan, self.base, self.translate)
+            self.plan = Project((*kept(below), (name, value)), plan)
+        return Column(name, value.type)
 
 
 STRICT = frozenset(("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "div", "neg", "like"))

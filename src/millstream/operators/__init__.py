@@ -1,6 +1,7 @@
 """The operators, one file each; OPERATORS lists them."""
 
 from millstream.operators.anti_join import AntiJoin
+from millstream.operators.attach import Attach
 from millstream.operators.coalesce import Coalesce
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
@@ -40,6 +41,7 @@ OPERATORS = (
     TableScan,
     NonRetroactiveJoin,
     Join,
+    Attach,
     SemiJoin,
     AntiJoin,
     UnionAll,

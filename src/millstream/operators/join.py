@@ -21,8 +21,8 @@ from millstream.operators.keyed import Index, Keys, meetings
 
 
 @dataclass(frozen=True, eq=False)
-class Join(Node):
-    """Each left row with every right row that is present with it and meets the condition.
+class Paired(Node):
+    """What Join and Attach share: pairs of rows that are present together and meet a condition.
 
     Law: a pair lives from the later start to the earlier end; its weight is the product of theirs.
     State: the rows of both sides that have not expired, by the hash of the columns that the
@@ -36,16 +36,6 @@ class Join(Node):
     @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([*self.left.schema, *self.right.schema])
-
-    @cached_property
-    def key(self) -> tuple[str, ...] | None:
-        if self.left.key is None or self.right.key is None:
-            return None
-        return (*self.left.key, *self.right.key)
-
-    @cached_property
-    def is_clean(self) -> bool:
-        return self.only_adds
 
     @cached_property
     def keys(self) -> Keys:
@@ -84,8 +74,33 @@ class Join(Node):
             found.ts,
             found.exp,
             left.weight[found.i] * right.weight[found.j],
-            identity_of_pair(left.seq[found.i], right.seq[found.j]),
+            self.identity(found),
         )
+
+    def identity(self, found: Found) -> np.ndarray:
+        """What the results are known by."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Paired):
+    """Each left row with every right row that is present with it and meets the condition.
+
+    A result is known by its two parts.
+    """
+
+    @cached_property
+    def key(self) -> tuple[str, ...] | None:
+        if self.left.key is None or self.right.key is None:
+            return None
+        return (*self.left.key, *self.right.key)
+
+    @cached_property
+    def is_clean(self) -> bool:
+        return self.only_adds
+
+    def identity(self, found: Found) -> np.ndarray:
+        return identity_of_pair(found.left.seq[found.i], found.right.seq[found.j])
 
 
 @dataclass(frozen=True, eq=False)

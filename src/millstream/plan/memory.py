@@ -7,6 +7,7 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
 from millstream.operators import (
     AntiJoin,
+    Attach,
     Distinct,
     GroupBy,
     Intersect,
@@ -34,7 +35,7 @@ def _of(node: Node) -> list[Notice]:
     match node:
         case GroupBy() if _is_endless(node.input):
             return _of_groups(node)
-        case Join() | SemiJoin() | AntiJoin():
+        case Join() | Attach() | SemiJoin() | AntiJoin():
             return _of_join(node)
         case Distinct() if _is_endless(node.input):
             return [Notice("the state of DISTINCT grows with every new value", WINDOW)]
@@ -67,9 +68,14 @@ def _of_groups(node: GroupBy) -> list[Notice]:
     return found
 
 
-def _of_join(node: Join | SemiJoin | AntiJoin) -> list[Notice]:
+def _of_join(node: Join | Attach | SemiJoin | AntiJoin) -> list[Notice]:
     """A notice for each side whose rows are kept for good."""
-    what = {Join: "the join", SemiJoin: "IN or EXISTS", AntiJoin: "NOT IN or NOT EXISTS"}
+    what: dict[type[Node], str] = {
+        Join: "the join",
+        Attach: "the subquery",
+        SemiJoin: "IN or EXISTS",
+        AntiJoin: "NOT IN or NOT EXISTS",
+    }
     return [
         Notice(
             f"the state of {what[type(node)]} keeps every row of {streams}",

@@ -16,6 +16,7 @@ from millstream.errors import MillstreamError
 from millstream.operators import (
     OPERATORS,
     AntiJoin,
+    Attach,
     Exchange,
     Filter,
     GroupBy,
@@ -178,7 +179,7 @@ def _non_retroactive_join(tokens: Tokens, catalog: Catalog, left: Node, right: N
     return NonRetroactiveJoin(parse_expression(tokens, both), outer, left, right)
 
 
-def _joined(operator: type[Join | SemiJoin | AntiJoin]) -> Callable[..., Node]:
+def _joined(operator: type[Join | Attach | SemiJoin | AntiJoin]) -> Callable[..., Node]:
     def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
         if tokens.found == ["everything"] and tokens.has("everything"):
             return operator(TRUE, left, right)
@@ -266,6 +267,7 @@ _READERS: dict[str, Callable[..., Node]] = {
     "TableScan": _table_scan,
     "NonRetroactiveJoin": _non_retroactive_join,
     "Join": _joined(Join),
+    "Attach": _joined(Attach),
     "SemiJoin": _joined(SemiJoin),
     "AntiJoin": _joined(AntiJoin),
     "TopK": _top_k,

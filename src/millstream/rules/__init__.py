@@ -31,8 +31,10 @@ from millstream.rules.stream_now_as_elements import stream_now_as_elements
 
 Rule = Callable[[Node], Node | None]
 
-RULES: tuple[Rule, ...] = (
-    flatten_domain,
+FIRST: tuple[Rule, ...] = (flatten_domain,)
+"""Rules that look for equal parts of a plan: they come before those that make them different."""
+
+MAIN: tuple[Rule, ...] = (
     fold_constants,
     remove_true_filter,
     merge_filters,
@@ -51,12 +53,12 @@ RULES: tuple[Rule, ...] = (
     remove_idle_project,
     merge_projects,
     prune_columns,
-    coalesce_before_distinct,
-    aggregate_in_two_phases,
 )
 
-FIRST: tuple[Rule, ...] = (flatten_domain,)
-"""Rules that look for equal parts of a plan: they come before those that make them different."""
+LAST: tuple[Rule, ...] = (coalesce_before_distinct, aggregate_in_two_phases)
+"""Rules that add a step where rows are read: they come when it is settled what is read."""
+
+RULES = (*FIRST, *MAIN, *LAST)
 
 OTHER_WAY: tuple[Rule, ...] = (pull_filter_above_window,)
 """Laws that are used in the direction in which RULES do not go."""
@@ -70,9 +72,9 @@ def optimize(root: Node, whole: Iterable[Node] = ()) -> Node:
     or a group beside the first, to save one of them a column or a few rows.
     Every rule makes a plan smaller, moves a filter down, or lowers a cost; so this comes to an end.
     """
-    root = _from_the_top(root)
+    root = _everywhere(root, FIRST)
     shared = frozenset((*whole, *_read_twice(root)))
-    return _without_marks(_Optimizer(shared).optimized(root))
+    return _everywhere(_without_marks(_Optimizer(shared).optimized(root)), LAST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,7 @@ class _Optimizer:
         if node in self.known:
             return self.known[node]
         result = map_inputs(node, self.optimized)
-        for rule in RULES:
+        for rule in MAIN:
             changed = rule(result)
             if changed is not None:
                 result = self.optimized(changed)
@@ -115,11 +117,11 @@ def _has_state(node: Node) -> bool:
     return not all(part.stateless for part in walk(node))
 
 
-def _from_the_top(root: Node) -> Node:
-    """The plan after the rules that come first, each applied above before below."""
+def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:
+    """The plan with rules applied wherever they can be, above before below."""
 
     def visit(node: Node) -> Node:
-        for rule in FIRST:
+        for rule in rules:
             while (changed := rule(node)) is not None:
                 node = changed
         return map_inputs(node, visited)

@@ -8,6 +8,7 @@ from millstream.algebra.expressions import columns_of
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import (
     AntiJoin,
+    Attach,
     Elements,
     Filter,
     Join,
@@ -68,7 +69,7 @@ def _narrow(node: Node, used: Names) -> Node:
             return _below(node, used | frozenset(keys))
         case Now() | Range() | RangeSlide() | Unbounded() | Stamp() | Elements():
             return _below(node, used)
-        case Join(condition=condition):
+        case Join(condition=condition) | Attach(condition=condition):
             used = used | columns_of(condition)
             return map_inputs(node, lambda side: _cut(side, used))
         case (SemiJoin(condition=condition) | AntiJoin(condition=condition)) as match:

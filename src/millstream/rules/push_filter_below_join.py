@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from millstream.algebra.expressions import conjunction
 from millstream.algebra.node import Node
-from millstream.operators import AntiJoin, Filter, Join, LookupJoin, NonRetroactiveJoin, SemiJoin
+from millstream.operators import (
+    AntiJoin,
+    Attach,
+    Filter,
+    Join,
+    LookupJoin,
+    NonRetroactiveJoin,
+    SemiJoin,
+)
 from millstream.rules.pieces import conditions, filtered, parted, with_left
 
 
@@ -30,7 +38,9 @@ def push_filter_below_join(node: Node) -> Node | None:
             return Join(both, filtered(on_left, left), filtered(on_right, right))
         case Filter(condition=condition, input=(SemiJoin() | AntiJoin()) as join):
             return with_left(join, Filter(condition, join.left))
-        case Filter(condition=condition, input=(LookupJoin() | NonRetroactiveJoin()) as join):
+        case Filter(
+            condition=condition, input=(LookupJoin() | NonRetroactiveJoin() | Attach()) as join
+        ):
             left = join.inputs[0]
             below, rest = parted(conditions(condition), left.schema.names)
             if below:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from millstream.algebra.expressions import Column, Expression
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import Distinct, Filter, Project, UnionAll
+from millstream.rules.pieces import takes_equals_alike
 
 
 def remove_idle_distinct(node: Node) -> Node | None:
@@ -17,7 +19,7 @@ def remove_idle_distinct(node: Node) -> Node | None:
 
     Sound because the upper one asks only whether a row is there: one copy of it is there exactly
     when any copy is. It makes new tuples, known by their values; so nobody sees the tuples that
-    the lower one made.
+    the lower one made. Not where something in between tells 0.0 from -0.0, of which it made one.
     """
     match node:
         case Distinct(input=source):
@@ -31,6 +33,14 @@ def _without_distinct(node: Node) -> Node:
     match node:
         case Distinct(input=source):
             return _without_distinct(source)
+        case Filter(condition=condition) if not takes_equals_alike(condition):
+            return node
+        case Project(outputs=outputs) if not all(_is_plain(e) for _, e in outputs):
+            return node
         case Filter() | Project() | UnionAll():
             return map_inputs(node, _without_distinct)
     return node
+
+
+def _is_plain(value: Expression) -> bool:
+    return isinstance(value, Column) or takes_equals_alike(value)

@@ -1,0 +1,30 @@
+"""Attach: rows with the values that a subquery has for each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from millstream.operators.join import Found, Paired
+
+
+@dataclass(frozen=True, eq=False)
+class Attach(Paired):
+    """Each left row with the one right row that goes with it: a left row with more columns.
+
+    Law: as a Join, but the result is the left tuple still, with its arrival; it is another row
+    only when a value that is kept of the right one changes. At no instant has a left row two
+    partners: the binder sees to that.
+    """
+
+    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+
+    @cached_property
+    def key(self) -> tuple[str, ...] | None:
+        return self.left.key
+
+    def identity(self, found: Found) -> np.ndarray:
+        return found.left.seq[found.i]
