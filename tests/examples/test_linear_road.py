@@ -41,13 +41,13 @@ HERE = Path(__file__).resolve().parents[2] / "examples" / "linear_road"
 SECOND = 1_000_000
 SETTINGS = {
     "defaults": {},
-    "one row per batch": {"batch_rows": "1"},
     "seven buckets": {"buckets": "7", "batch_rows": "50"},
     "rules off": {"rules": "off", "batch_rows": "100"},
 }
 REPORTS = ("car", "speed", "road", "lane", "direction", "segment", "position")
 PLACE = ("road", "direction", "segment")
 COUNT = Aggregate("cars", "count")
+Small = tuple[Path, dict[str, Result]]
 
 
 def col(name: str) -> Col:
@@ -243,7 +243,7 @@ def generator() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory) -> tuple[Path, dict[str, Result]]:
+def small(tmp_path_factory) -> Small:
     """The script with a few cars on one road, and what the oracle says of it."""
     folder, generate = tmp_path_factory.mktemp("road"), generator()
     reports = tuple(generate.reports(cars=24, minutes=6, roads=1, accidents=3, seed=1))
@@ -254,7 +254,7 @@ def small(tmp_path_factory) -> tuple[Path, dict[str, Result]]:
     return folder / "tolls.sql", evaluate(spec(reports, segments))
 
 
-def test_the_data_has_all_that_matters(small: tuple[Path, dict[str, Result]]) -> None:
+def test_the_data_has_all_that_matters(small: Small) -> None:
     _, expected = small
     for query in VIEWS:
         assert any(rows for _, rows in expected[query.__name__].history), query.__name__
@@ -263,17 +263,32 @@ def test_the_data_has_all_that_matters(small: tuple[Path, dict[str, Result]]) ->
     assert any(op == "-" for op, _, _ in expected["zones.changes"].rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_all_views_equal_the_oracle(small: tuple[Path, dict[str, Result]], name: str) -> None:
+def test_all_views_equal_the_oracle(small: Small, name: str) -> None:
     script, expected = small
     actual = run_script(script.read_text(), script.parent, SETTINGS[name])
     assert compare(expected, actual) is None
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ["on", "off"])
+def test_one_row_per_batch_gives_the_same(small: Small, rules: str) -> None:
+    script, expected = small
+    settings = {"batch_rows": "1", "buckets": "2", "rules": rules}
+    actual = run_script(script.read_text(), script.parent, settings)
+    assert compare(expected, actual) is None
+
+
+@pytest.mark.slow
+def test_restarts_give_the_same(small: Small) -> None:
+    script, expected = small
+    actual = run_script(script.read_text(), script.parent, {"batch_rows": "20"}, restart=True)
+    assert compare(expected, actual) is None
+
+
 @pytest.mark.spark
 @pytest.mark.slow
-def test_all_views_equal_the_oracle_on_spark(spark, small: tuple[Path, dict[str, Result]]) -> None:
+def test_all_views_equal_the_oracle_on_spark(spark, small: Small) -> None:
     script, expected = small
     actual = run_on_spark(spark, script.read_text(), script.parent, {"batch_rows": "100"})
     assert compare(expected, actual) is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+import traceback
 from pathlib import Path
 
 import pyarrow as pa
 from oracle.compare import differences
 from oracle.evaluate import evaluate
-from oracle.generate import write
+from oracle.files import as_text
+from oracle.generate import shrink, write
 
 from millstream.errors import MillstreamError
 from millstream.testing import run_script
@@ -53,6 +55,29 @@ def mismatch(case, settings: dict[str, str] | None = None, restart: bool = False
         except MillstreamError as error:
             return f"refused: {error.render()}"
     return compare(expected, actual)
+
+
+def outcome(case, settings: dict[str, str] | None = None, restart: bool = False) -> str | None:
+    """What differs, is refused, or breaks; None when engine and oracle agree."""
+    try:
+        return mismatch(case, settings, restart)
+    except Exception:
+        return f"broken: {traceback.format_exc(limit=-4)}"
+
+
+def kind_of(found: str | None) -> str:
+    """Agreed, refused, broken or different: shrinking keeps to one of them."""
+    if found is None:
+        return "agreed"
+    word = found.split(":")[0]
+    return word if word in ("refused", "broken") else "different"
+
+
+def shrunk(case, settings: dict[str, str] | None = None, restart: bool = False) -> str:
+    """The outcome of the smallest case that fails in the same way, and the files that show it."""
+    kind = kind_of(outcome(case, settings, restart))
+    small = shrink(case, lambda c: kind_of(outcome(c, settings, restart)) == kind)
+    return f"{outcome(small, settings, restart)}\n{as_text(small)}"
 
 
 def compare(expected, actual: dict[str, pa.Table]) -> str | None:

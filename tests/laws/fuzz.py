@@ -5,29 +5,11 @@ Failures are shrunk and printed as files; what the engine refuses is counted by 
 """
 
 import sys
-import traceback
 from collections import Counter
 
-from oracle.files import as_text
-from oracle.generate import random_case, shrink
+from oracle.generate import random_case
 
-from laws.engine import mismatch
-
-
-def outcome(case, settings: dict[str, str]) -> str | None:
-    """What differs, is refused, or breaks; None when engine and oracle agree."""
-    try:
-        return mismatch(case, settings)
-    except Exception:
-        return f"broken: {traceback.format_exc(limit=-3)}"
-
-
-def kind_of(found: str | None) -> str:
-    """Agreed, refused, broken or different: shrinking keeps to one of them."""
-    if found is None:
-        return "agreed"
-    word = found.split(":")[0]
-    return word if word in ("refused", "broken") else "different"
+from laws.engine import kind_of, outcome, shrunk
 
 
 def main(only: str, first: int, last: int, *words: str) -> None:
@@ -42,8 +24,7 @@ def main(only: str, first: int, last: int, *words: str) -> None:
         if kind == "refused":
             refusals[(found or "").split("\n")[0]] += 1
         elif kind != "agreed":
-            small = shrink(case, lambda c, kind=kind: kind_of(outcome(c, settings)) == kind)
-            print(f"=== {only} {seed}: {outcome(small, settings)}\n{as_text(small)}", flush=True)
+            print(f"=== {only} {seed}: {shrunk(case, settings)}", flush=True)
     print(dict(counts))
     for message, count in refusals.most_common(20):
         print(f"{count:5} {message}")

@@ -1,10 +1,9 @@
 """The engine agrees with the oracle on generated scripts, whatever must not matter."""
 
 import pytest
-from oracle.files import as_text
-from oracle.generate import random_case, shrink
+from oracle.generate import FOCUSES, random_case
 
-from laws.engine import mismatch
+from laws.engine import outcome, shrunk
 
 CHUNK = 50
 CASES = 2000
@@ -15,21 +14,29 @@ CONFIGURATIONS = {
     "rules off": {"rules": "off", "batch_rows": "5"},
 }
 PER_CONFIGURATION = 250
+PER_FOCUS = 100
 
 
-def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
-    """Compare one case; a failing one is shrunk and shown as a script."""
-    case = random_case(seed)
-    if mismatch(case, settings, restart) is None:
-        return
-    small = shrink(case, lambda c: mismatch(c, settings, restart) is not None)
-    found = mismatch(small, settings, restart)
-    pytest.fail(f"seed {seed} with {settings}: {found}\n{as_text(small)}")
+def check(
+    seed: int, settings: dict[str, str], restart: bool = False, only: str | None = None
+) -> None:
+    """Compare one case; a failing one is shrunk and shown as a script with its files."""
+    case = random_case(seed, only)
+    if outcome(case, settings, restart) is not None:
+        pytest.fail(f"{only or 'any'} {seed}, {settings}: {shrunk(case, settings, restart)}")
 
 
-def test_a_few_cases_quickly() -> None:
-    for seed in range(90_000, 90_060):
-        check(seed, {"batch_rows": "7"})
+@pytest.mark.parametrize("focus", FOCUSES)
+def test_a_few_cases_quickly(focus: str) -> None:
+    for seed in range(90_000, 90_004):
+        check(seed, {"batch_rows": "7"}, only=focus)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("focus", FOCUSES)
+def test_every_construct_agrees(focus: str) -> None:
+    for seed in range(PER_FOCUS):
+        check(seed, {"batch_rows": "6"}, only=focus)
 
 
 @pytest.mark.slow

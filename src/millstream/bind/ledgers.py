@@ -69,9 +69,10 @@ class Ledgers:
         """The stream of a table's modifications with the folder of later ones."""
         return replace(stream, base=self.folder) if stream.source == STATEMENTS else stream
 
-    def recall(self, stream: Stream, batches: list[pa.RecordBatch]) -> None:
+    def recall(self, table: Table, batches: list[pa.RecordBatch]) -> None:
         """Take in what was fed before, in this run or an earlier one."""
-        book = self.books[stream.name]
+        stream, book = table.changes, self._book(table)
+        assert stream is not None
         book.fed = []
         for rows in batches:
             width = rows.num_columns - len(book.loaded.schema)

@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from millstream.aggregates.builtin import STAMPED
 from millstream.algebra.expressions import Column, Literal
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
 from millstream.bind.asides import Answer, Aside
 from millstream.bind.beginnings import with_beginning
-from millstream.bind.correlation import Around, Outer
+from millstream.bind.correlation import Around, Hole, Outer
 from millstream.bind.expressions import Expressions
 from millstream.bind.items import Item
 from millstream.bind.joins import Joined
@@ -53,6 +53,7 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
     with deep_stack():
         binder = _Binder(catalog, text)
         plan = with_beginning(binder.query(query, outermost=True), catalog)
+        assert not any(isinstance(node, Hole) for node in walk(plan)), "every domain is filled"
         return Bound(plan, _form(query), tuple(dict.fromkeys(binder.notices)))
 
 

@@ -123,15 +123,13 @@ class Select:
         """
         outer = self.outer
         assert outer is not None
-        if not self._is_plain():
+        if not self._is_plain() or (with_values and any(map(has_query, self.node.expressions))):
             return None
         where = self._conditions("where", self._expressions("WHERE"))
         values: list[Expression] = []
         if with_values:
             items = bind_items(self.node, self._expressions("the select list"))
             values = [item.value for item in items]
-        if self.subqueries.used_by(*values):
-            return None
         assert self.source is not None
         plan = filtered(self.source.plan, [c for c in where.plain if not outer.mentioned(c)])
         base = plan

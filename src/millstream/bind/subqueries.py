@@ -382,7 +382,8 @@ def _membership(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, bool] | None:
 
 def _not_in(pairs: list[tuple[Expression, Expression]], rows: Rows) -> list[Test]:
     """NOT IN: no row of the subquery may be equal, or unknown to be."""
-    if rows.conditions or rows.aside.links or len(pairs) > 1:
+    mixed = any(columns_of(y) - set(rows.aside.plan.schema.names) for _, y in pairs)
+    if rows.conditions or rows.aside.links or mixed or len(pairs) > 1:
         unequal = [_maybe_equal(*pair) for pair in pairs]
         return [Keep(conjunction([*rows.conditions, *unequal]), rows.aside, anti=True)]
     (mine, theirs), plan, place = pairs[0], rows.aside.plan, rows.aside.place

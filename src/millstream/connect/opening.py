@@ -43,7 +43,9 @@ def open_stream(stream: Stream, follow: bool) -> Source:
 
 def spool_of(stream: Stream) -> Path | None:
     """The file that takes the changes of a table while a job runs."""
-    return Path(stream.base) / f"{stream.name}.changes" if stream.base else None
+    if stream.source != STATEMENTS or not stream.base:
+        return None
+    return Path(stream.base) / f"{stream.name}.changes"
 
 
 def open_source(

@@ -50,7 +50,7 @@ class LiveTables:
         if table.every is not None:
             self._watch(table, stream, path, before)
         else:
-            self.ledgers.recall(stream, before)
+            self.ledgers.recall(table, before)
 
     def end(self) -> None:
         """Read no more."""

@@ -33,7 +33,7 @@ class Query:
     @property
     def changes_root(self) -> Node:
         """The plan of what comes out as it happens."""
-        return self.plan if self.form == STREAM else Tagged(self.plan)
+        return self.plan if self.form == STREAM else Tagged(self.plan.key, self.plan)
 
     @property
     def content_root(self) -> Stored | None:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -38,6 +39,8 @@ class Tagged(Node):
     accepts_previous: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
 
+    by: tuple[str, ...] | None
+    """The key of the query as it was written: rewriting may find more keys, and must not tell."""
     input: Node
 
     @cached_property
@@ -45,8 +48,14 @@ class Tagged(Node):
         return pa.schema([pa.field("op", pa.string()), *self.input_schema])
 
     @property
-    def key(self) -> tuple[str, ...] | None:
-        return self.input.key
+    def key(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        return self.by
+
+    @property
+    def words(self) -> str:
+        if self.by is None:
+            return "whole rows"
+        return f"by {', '.join(map(name_text, self.by))}" if self.by else "one row"
 
     @property
     def needs(self) -> Spread:

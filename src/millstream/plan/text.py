@@ -31,6 +31,7 @@ from millstream.operators import (
     Scan,
     SemiJoin,
     TableScan,
+    Tagged,
     TopK,
 )
 from millstream.operators.rows import EVER
@@ -244,6 +245,16 @@ def _calls(tokens: Tokens, below: Node) -> tuple[tuple[str, ...], tuple[Aggregat
     return keys, calls
 
 
+def _tagged(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    if tokens.has("by"):
+        return Tagged(tokens.names(), below)
+    one = tokens.has("one")
+    if not one:
+        tokens.expect("whole")
+    tokens.expect("row" if one else "rows")
+    return Tagged(() if one else None, below)
+
+
 def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if tokens.has("anywhere"):
         return Exchange(None, below)
@@ -274,4 +285,5 @@ _READERS: dict[str, Callable[..., Node]] = {
     "GroupBy": _group_by,
     "Partial": _partial,
     "Exchange": _exchange,
+    "Tagged": _tagged,
 }

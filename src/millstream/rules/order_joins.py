@@ -9,7 +9,7 @@ from millstream.algebra.expressions import Column, Expression, columns_of, conju
 from millstream.algebra.node import Node
 from millstream.operators import Join, Project
 from millstream.rules.pieces import conditions, moves_columns_only, substitute
-from millstream.rules.sizes import is_equality, joined_size, size_of
+from millstream.rules.sizes import PASSES, is_equality, size_of
 
 GAIN = 0.9
 """A new order must cost less than this share of the old one."""
@@ -51,32 +51,26 @@ def order_joins(node: Node) -> Node | None:
 
 @dataclass(frozen=True)
 class _Plan:
-    """A join of some inputs, its size, and what it costs to make."""
+    """A join of some inputs, its size, what it costs to make, and the conditions it has tested."""
 
     node: Node
     size: float
     cost: float = 0.0
-
-    def with_input(self, other: Node, open_parts: list[Expression]) -> _Plan:
-        """Joined with one more, by the conditions that can be tested then."""
-        names = {*self.node.schema.names, *other.schema.names}
-        parts = [p for p in open_parts if columns_of(p) <= names]
-        size = joined_size(self.size, size_of(other), parts)
-        sides = [self.node, other]
-        if not any(is_equality(p) for p in parts) and self.size < size_of(other):
-            sides.reverse()
-        return _Plan(Join(conjunction(parts), *sides), size, self.cost + size)
+    tested: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """Joins on top of joins, taken apart: inputs, conditions, and what became of their columns."""
+    """Joins on top of joins, taken apart: inputs, conditions, and what became of their columns.
+
+    Law: the size of a join of some inputs does not depend on their order. So what is better for a
+    part of a chain is better for all of it.
+    """
 
     inputs: tuple[Node, ...]
     parts: tuple[Expression, ...]
     outputs: Mapping[str, Expression]
-    size: float
-    cost: float = 0.0
+    joins: tuple[frozenset[str], ...] = ()
 
     @staticmethod
     def of(node: Node) -> _Chain:
@@ -85,36 +79,65 @@ class _Chain:
                 a, b = _Chain.of(left), _Chain.of(right)
                 outputs = {**a.outputs, **b.outputs}
                 parts = tuple(substitute(c, outputs) for c in conditions(condition))
-                size = joined_size(a.size, b.size, parts)
                 inputs = (*a.inputs, *b.inputs)
-                cost = a.cost + b.cost + size
-                return _Chain(inputs, (*a.parts, *b.parts, *parts), outputs, size, cost)
+                joins = (*a.joins, *b.joins, _names(inputs))
+                return _Chain(inputs, (*a.parts, *b.parts, *parts), outputs, joins)
             case Project(outputs=moved, input=Join() as join) if moves_columns_only(node):
                 below = _Chain.of(join)
                 names = {n: substitute(e, below.outputs) for n, e in moved}
-                return _Chain(below.inputs, below.parts, names, below.size, below.cost)
+                return _Chain(below.inputs, below.parts, names, below.joins)
         names = {f.name: Column(f.name, f.type) for f in node.schema}
-        return _Chain((node,), (), names, size_of(node))
+        return _Chain((node,), (), names)
 
     @property
     def is_plain(self) -> bool:
-        """Whether no two inputs have a column of one name."""
-        names = [name for node in self.inputs for name in node.schema.names]
-        return len(names) == len(set(names))
+        """Whether no two inputs have a column of one name, and each has some."""
+        count = sum(len(node.schema) for node in self.inputs)
+        return count == len(_names(self.inputs)) and all(len(n.schema) for n in self.inputs)
+
+    @property
+    def cost(self) -> float:
+        """The pairs that all joins make."""
+        return sum(self.size(names) for names in self.joins)
+
+    def size(self, names: frozenset[str]) -> float:
+        """The rows of the join of the inputs that have these columns."""
+        sizes = {n: size_of(i) for i in self.inputs for n in i.schema.names if n in names}
+        result = 1.0
+        for node in self.inputs:
+            if node.schema.names[0] in names:
+                result *= size_of(node)
+        for part in self.parts:
+            read = columns_of(part)
+            if read <= names:
+                result *= 1.0 / max(sizes[n] for n in read) if is_equality(part) else PASSES
+        return result
 
     def joined_from(self, first: Node) -> _Plan:
         """One input after the other, each time the one that leaves the fewest rows."""
         plan = _Plan(first, size_of(first))
         rest = [node for node in self.inputs if node is not first]
-        open_parts = list(self.parts)
         while rest:
-            steps = [plan.with_input(node, open_parts) for node in rest]
+            steps = [self._with(plan, node) for node in rest]
             chosen = min(range(len(rest)), key=lambda i: steps[i].size)
             plan = steps[chosen]
             del rest[chosen]
-            known = set(plan.node.schema.names)
-            open_parts = [p for p in open_parts if not columns_of(p) <= known]
         return plan
+
+    def _with(self, plan: _Plan, other: Node) -> _Plan:
+        """A join with one more input, by the conditions that could not be tested before."""
+        names = frozenset((*plan.node.schema.names, *other.schema.names))
+        parts = [p for p in self.parts if columns_of(p) <= names and p not in plan.tested]
+        sides = [plan.node, other]
+        if not any(is_equality(p) for p in parts) and plan.size < size_of(other):
+            sides.reverse()
+        size = self.size(names)
+        joined = Join(conjunction(parts), *sides)
+        return _Plan(joined, size, plan.cost + size, (*plan.tested, *parts))
+
+
+def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
+    return frozenset(name for node in nodes for name in node.schema.names)
 
 
 def _same_key(new: Node, old: Node) -> bool:
