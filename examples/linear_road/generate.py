@@ -37,6 +37,7 @@ class Car:
     lane: int = ENTRY
     speed: int = 0
     stopped: int = 0  # reports that the car has still to make where it stands
+    towed: bool = False
 
     @property
     def segment(self) -> int:
@@ -53,14 +54,21 @@ class Car:
     def drive(self, load: int, chance: random.Random) -> None:
         """Thirty seconds further; the more cars are in the segment, the slower."""
         if self.stopped:
-            self.stopped -= 1
-            self.speed = 0
+            self.stand(chance)
             return
         self.speed = max(8, self.fastest - 4 * load - chance.randrange(6))
         step = self.speed * PER_MPH
         self.position += step if self.direction == 0 else -step
         self.position = min(max(self.position, 0), SEGMENTS * MILE - 1)
         self.lane = EXIT if self.has_arrived else chance.randrange(1, EXIT)
+
+    def stand(self, chance: random.Random) -> None:
+        """One report more in the same spot; in the end one car in three is towed away."""
+        self.stopped -= 1
+        self.speed = 0
+        if chance.random() < 0.1:
+            self.lane = chance.randrange(1, EXIT)
+        self.towed = self.stopped == 0 and chance.random() < 0.3
 
 
 def make_cars(count: int, seconds: int, roads: int, chance: random.Random) -> list[Car]:
@@ -102,7 +110,7 @@ def drive(
         if second in crashes:
             collide(there, chance)
         for car in [c for c in there if (second - c.enters) % 30 == 0]:
-            if car.lane == EXIT:
+            if car.lane == EXIT or car.towed:
                 there.remove(car)
                 continue
             car.drive(sum(5 if c.stopped else 1 for c in there if c.place == car.place), chance)

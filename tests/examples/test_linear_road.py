@@ -169,14 +169,13 @@ def charges() -> Query:
 
 
 def warnings() -> Query:
-    standing = InQuery(col("e.car"), Query("stopped", items("car")), negated=True)
     return Query(
         "entries",
         items("e.car", "e.road", "e.direction", "e.segment"),
         Window("now"),
         "e",
         joins=(Join("zones", "comma", alias="z"),),
-        where=every(same_place("z", "e"), standing),
+        where=same_place("z", "e"),
         output="rstream",
     )
 

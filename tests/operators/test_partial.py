@@ -44,7 +44,7 @@ def scan(names: list[str]) -> Scan:
 
 
 def random_changes(rng: np.random.Generator, node: Scan, count: int, nulls: float) -> Changes:
-    ts = np.sort(rng.integers(0, max(count // 40, 1), count))
+    ts = np.sort(rng.integers(0, max(count // 200, 1), count))
     values = {
         "key": [str(k) for k in rng.integers(0, 2, count)],
         "counted": [f"t{k}" for k in rng.integers(0, 50, count)],

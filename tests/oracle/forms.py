@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 
-from .infer import Catalog, catalog_of, full_name, scope_of, source_columns, star_of, type_of
+from .infer import (
+    Catalog,
+    catalog_of,
+    common,
+    full_name,
+    scope_of,
+    source_columns,
+    star_of,
+    type_of,
+)
 from .spec import (
     Aggregate,
     AnyQuery,
@@ -195,12 +204,24 @@ def conjuncts(e: Expr | None) -> list[Expr]:
 def key_of(catalog: Catalog, query: AnyQuery) -> tuple[int, ...] | None:
     """The positions of the key in the select list; () for a global aggregate, None for no key."""
     if isinstance(query, SetOperation):
-        is_set = query.op == "union" and not query.all
-        return tuple(range(len(catalog.queries[id(query)]))) if is_set else None
-    found = select_key(catalog, query)
-    if found is None and query.distinct:
+        found = set_key(catalog, query)
+        is_set = not query.all
+    else:
+        found = select_key(catalog, query)
+        is_set = query.distinct
+    if found is None and is_set:
         return tuple(range(len(catalog.queries[id(query)])))
     return found
+
+
+def set_key(catalog: Catalog, query: SetOperation) -> tuple[int, ...] | None:
+    """INTERSECT and EXCEPT hold rows of the left, and keep its key unless its type is widened."""
+    key = None if query.op == "union" else key_of(catalog, query.left)
+    if key is None:
+        return None
+    types = zip(catalog.queries[id(query)], catalog.queries[id(query.left)])
+    widened = [i for i, ((_, new), (_, old)) in enumerate(types) if common((old,)) != new]
+    return None if set(widened) & set(key) else key
 
 
 def select_key(catalog: Catalog, query: Query) -> tuple[int, ...] | None:

@@ -12,7 +12,21 @@ from .compare import differences, read_result
 from .evaluate import Result, evaluate
 from .files import cell_text
 from .generate import random_case, shrink, write
-from .spec import EPOCH, Query, Script, Window, subqueries_of
+from .spec import (
+    EPOCH,
+    Aggregate,
+    Exists,
+    InQuery,
+    Join,
+    Quantified,
+    Query,
+    Scalar,
+    Script,
+    SetOperation,
+    Window,
+    parts_of,
+    subqueries_of,
+)
 
 SEEDS = range(500)
 
@@ -159,3 +173,82 @@ def test_shrink_finds_the_heart_of_a_failure():
     assert sum(len(stream.rows) for stream in small.streams) == 1
     assert len(small.named_queries()) == 1
     assert isinstance(small.named_queries()[0][1], Query)
+
+
+def constructs(case: Script) -> set[str]:
+    """The constructs of a case, by name."""
+    found = {"last"} if case.last else set()
+    for table in case.tables:
+        found.add(f"table by {table.feed}" + ("" if table.retroactive else ", not retroactive"))
+        found |= {"key"} if table.key else set()
+    for part in parts_of(case):
+        match part:
+            case Join():
+                found.add(f"{part.kind} join")
+                found |= {"using"} if part.using else set()
+            case SetOperation():
+                found.add(part.op + (" all" if part.all else ""))
+            case Exists() | InQuery():
+                found.add(("not " if part.negated else "") + type(part).__name__)
+            case Quantified():
+                found.add(part.quantifier)
+            case Scalar():
+                found.add("scalar")
+            case Aggregate():
+                found.add(part.function)
+            case Query():
+                found |= {"distinct"} if part.distinct else set()
+                found |= {"having with a subquery"} if any(subqueries_of(part.having)) else set()
+                found |= {"item with a subquery"} if any(subqueries_of(part.select)) else set()
+                inner = [source for source in part.sources if not isinstance(source.of, str)]
+                found |= {"window on a query" if s.window else "query in FROM" for s in inner}
+        if isinstance(part, Query | SetOperation) and part.limit:
+            found.add("limit")
+    return found
+
+
+def test_every_construct_occurs():
+    counts = Counter(name for seed in range(900) for name in constructs(random_case(seed)))
+    joins = {f"{kind} join" for kind in ("inner", "left", "right", "full", "cross", "comma")}
+    sets = {f"{op}{word}" for op in ("union", "intersect", "except") for word in ("", " all")}
+    tests = {"Exists", "not Exists", "InQuery", "not InQuery", "ALL", "ANY", "scalar"}
+    tables = {"table by rows", "table by changes", "table by statements", "key"}
+    tables |= {f"table by {feed}, not retroactive" for feed in ("changes", "statements")}
+    others = {"distinct", "limit", "using", "last", "window on a query", "query in FROM"}
+    others |= {"having with a subquery", "item with a subquery", "string_agg", "array_agg"}
+    rare = {n: counts[n] for n in joins | sets | tests | tables | others if counts[n] < 8}
+    assert not rare
+
+
+def test_a_case_of_every_focus_has_its_construct():
+    wanted = {"join": "inner join", "set": "union", "filter": "InQuery", "topk": "limit"}
+    wanted |= {"table": "table by changes", "collect": "array_agg", "scalar": "scalar"}
+    for focus, construct in wanted.items():
+        cases = [random_case(seed, only=focus) for seed in range(20)]
+        assert cases == [random_case(seed, only=focus) for seed in range(20)]
+        assert any(construct in constructs(case) for case in cases)
+    plain = constructs(random_case(3, only="plain"))
+    assert not plain & {"union", "InQuery", "limit", "scalar"}
+
+
+@pytest.mark.parametrize(
+    ("focus", "construct"),
+    [("outer", "full join"), ("filter", "not InQuery"), ("set", "except"), ("table", "key")],
+)
+def test_shrink_leaves_what_matters(focus, construct):
+    """A case that has a construct and an answer shrinks to little more than that."""
+
+    def fails(case: Script) -> bool:
+        if construct not in constructs(case):
+            return False
+        results = evaluate(case)
+        return any(results[name].rows for name, _ in case.named_queries())
+
+    case = next(c for c in (random_case(seed, only=focus) for seed in SEEDS) if fails(c))
+    small = shrink(case, fails)
+    assert fails(small)
+    assert len(small.named_queries()) <= 2
+    relations = (*small.streams, *small.tables)
+    sizes = [len(r.rows) + len(getattr(r, "changes", ())) for r in relations]
+    assert sum(sizes) <= 3
+    assert len(small.to_sql()) < 420

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.pattern import Label, Pattern, simple
 from millstream.algebra.state import State
 
 Step = tuple[State, Changes]
@@ -71,6 +72,15 @@ class Node:
     def is_clean(self) -> bool:
         """True when at one instant no row both enters and leaves the output."""
         return all(node.is_clean for node in self.inputs)
+
+    @property
+    def label(self) -> Label:
+        """In what order rows leave, and why: as they leave the inputs, unless it says otherwise."""
+        return simple(node.pattern for node in self.inputs)
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        return self.label.pattern
 
     @cached_property
     def monotonic(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from millstream.algebra.pattern import Label, Pattern
 from millstream.operators.semi_join import Matched
 
 
@@ -18,3 +19,7 @@ class AntiJoin(Matched):
     has_partner: ClassVar[bool] = False
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.STR, "a row on the right takes left ones back")

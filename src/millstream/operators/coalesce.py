@@ -10,6 +10,7 @@ from numba import njit
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
+from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
@@ -38,6 +39,10 @@ class Coalesce(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
+
+    @property
+    def label(self) -> Label:
+        return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) > 2 * SAMPLE and _share(changes.slice(0, SAMPLE)) > WORTH:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.tally import PRESENT
@@ -33,6 +34,12 @@ class Distinct(Node):
     @property
     def needs(self) -> Spread:
         return tuple(self.schema.names)
+
+    @property
+    def label(self) -> Label:
+        return weak(
+            (node.pattern for node in self.inputs), "a value leaves with the last of its copies"
+        )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return count_values(state, (changes,), PRESENT, self.schema, span)

@@ -16,6 +16,7 @@ from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
@@ -70,6 +71,10 @@ class GroupBy(Node):
         keys = ", ".join(name_text(name) for name in self.keys)
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
         return (f"{keys}: {calls}" if keys else calls) + since
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.WK, "the new row of a group takes the place of the old one")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.tally import SMALLER
@@ -30,6 +31,12 @@ class Intersect(Node):
     @property
     def pairs(self) -> Pairs:
         return tuple(zip(self.left.schema.names, self.right.schema.names))
+
+    @property
+    def label(self) -> Label:
+        return weak(
+            (node.pattern for node in self.inputs), "a row leaves with the first of its two copies"
+        )
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         return count_values(state, (left, right), SMALLER, self.schema, span)

@@ -14,6 +14,7 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
 from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.operators.identity import identity_of_pair
@@ -44,6 +45,12 @@ class Paired(Node):
     @property
     def pairs(self) -> Pairs:
         return self.keys.pairs
+
+    @property
+    def label(self) -> Label:
+        return weak(
+            (node.pattern for node in self.inputs), "a pair leaves with the first of its parts"
+        )
 
     @property
     def words(self) -> str:

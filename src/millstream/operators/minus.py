@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.tally import SURPLUS
@@ -31,6 +32,10 @@ class Minus(Node):
     @property
     def pairs(self) -> Pairs:
         return tuple(zip(self.left.schema.names, self.right.schema.names))
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.STR, "a row on the right takes a left one back")
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         return count_values(state, (left, right), SURPLUS, self.schema, span)

@@ -13,6 +13,7 @@ from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression
 from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.keys import factorize, hashes_of
@@ -76,6 +77,10 @@ class NonRetroactiveJoin(Node):
     def words(self) -> str:
         on = "everything" if self.condition == TRUE else str(self.condition)
         return f"{'left ' if self.outer else ''}on {on}"
+
+    @property
+    def label(self) -> Label:
+        return Label(self.left.pattern, "rows leave as the left ones do, whatever the table does")
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.keep(self.keys.findable(right.rows, len(right), 1))

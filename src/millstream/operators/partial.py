@@ -28,6 +28,7 @@ WORTH = 4
 """Rows are put together when at least this many come and go together, on average."""
 
 SAMPLE = 8192
+"""So many rows show whether it pays."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,25 +85,27 @@ class Partial(Node):
 
     def _bundles(self, changes: Changes) -> Bundles | None:
         """Rows that come and go together, if they are many. Only neighbours are looked at."""
-        count = len(changes)
-        fresh = np.ones(count, np.bool_)
-        for times in (changes.ts, changes.exp, np.sign(changes.weight)):
-            fresh[1:] &= times[1:] == times[:-1]
-        fresh[1:] = ~fresh[1:]
-        if count == 0 or np.count_nonzero(fresh) * WORTH > count:
+        if not self._pays(changes.slice(0, SAMPLE)) or not self._pays(changes):
             return None
         weights = np.abs(changes.weight)
+        fresh = _beginnings(changes)
         if not self.keys:
-            return Bundles.of(np.arange(count), np.flatnonzero(fresh), weights)
-        keys = [changes.rows.column(name) for name in self.keys]
-        keys.append(pa.array(np.cumsum(fresh)))
-        some = min(count, SAMPLE)
-        if len(factorize([k.slice(0, some) for k in keys], some)[1]) * WORTH > some:
-            return None
-        codes, _ = factorize(keys, count)
+            return Bundles.of(np.arange(len(changes)), np.flatnonzero(fresh), weights)
+        codes, _ = self._codes(changes, fresh)
         order = np.argsort(codes, kind="stable")
         starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
         return Bundles.of(order, starts, weights)
+
+    def _pays(self, changes: Changes) -> bool:
+        fresh = _beginnings(changes)
+        bundles = int(np.count_nonzero(fresh))
+        if self.keys and 0 < bundles * WORTH <= len(changes) <= SAMPLE:
+            bundles = len(self._codes(changes, fresh)[1])
+        return 0 < bundles * WORTH <= len(changes)
+
+    def _codes(self, changes: Changes, fresh: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        keys = [changes.rows.column(name) for name in self.keys]
+        return factorize([*keys, pa.array(np.cumsum(fresh))], len(changes))
 
     def _asked(self, name: str) -> frozenset[str]:
         """The aggregates of a column."""
@@ -144,3 +147,12 @@ class Partial(Node):
         if pa.types.is_date32(column.type):
             words = pa.array(np.where(missing, 0, values).astype(np.int32), mask=missing)
         return words.view(column.type)
+
+
+def _beginnings(changes: Changes) -> np.ndarray:
+    """True for rows that do not come and go with the one before them."""
+    fresh = np.ones(len(changes), np.bool_)
+    for times in (changes.ts, changes.exp, changes.weight > 0):
+        fresh[1:] &= times[1:] == times[:-1]
+    fresh[1:] = ~fresh[1:]
+    return fresh

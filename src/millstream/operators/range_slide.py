@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.pending import release
@@ -31,6 +32,12 @@ class RangeSlide(Node):
     @property
     def words(self) -> str:
         return f"{'Unbounded' if self.length is None else self.length} Slide {self.slide}"
+
+    @property
+    def label(self) -> Label:
+        if self.length is None:
+            return Label(Pattern.MON, "rows that have come in never leave")
+        return Label(Pattern.WKS, "rows leave in the order they came, slot by slot")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         enter = -(-changes.ts // self.slide) * self.slide

@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
@@ -59,6 +60,13 @@ class Rows(Node):
         parts.extend([f"Range {self.length}"] if self.length is not None else [])
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])
         return " ".join(parts)
+
+    @property
+    def label(self) -> Label:
+        if self.count >= EVER and self.length is None:
+            return Label(Pattern.MON, "rows that have come in never leave")
+        each = " of a partition" if self.partition_by else ""
+        return Label(Pattern.STR, f"rows{each} leave when later ones come; first in, first out")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) == 0:

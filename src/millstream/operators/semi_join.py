@@ -12,6 +12,7 @@ import numpy as np
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
 from millstream.algebra.node import Node, Pairs, Step
+from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.cover import changes_of_cover
@@ -122,6 +123,12 @@ class SemiJoin(Matched):
     """The left rows, as long as at least one right row is present that meets the condition."""
 
     has_partner: ClassVar[bool] = True
+
+    @property
+    def label(self) -> Label:
+        return weak(
+            (node.pattern for node in self.inputs), "a row leaves with the last of its partners"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
@@ -82,6 +83,12 @@ class TableScan(Node):
     def words(self) -> str:
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
         return f"{name_text(self.table.name)}{since}"
+
+    @property
+    def label(self) -> Label:
+        if self.is_static:
+            return Label(Pattern.MON, "the table never changes")
+        return Label(Pattern.STR, "rows are updated and deleted at any time")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         begin = self._begin(state, changes, span)

@@ -14,6 +14,7 @@ from numba import njit
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
@@ -56,6 +57,10 @@ class Tagged(Node):
         if self.by is None:
             return "whole rows"
         return f"by {', '.join(map(name_text, self.by))}" if self.by else "one row"
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "what was told stays told")
 
     @property
     def needs(self) -> Spread:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
@@ -33,6 +34,10 @@ class Differences(Node):
     sign: ClassVar[int]
 
     input: Node
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "elements of a stream never leave")
 
     @property
     def needs(self) -> Spread:
@@ -95,6 +100,10 @@ class Rstream(Node):
     input: Node
 
     @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "elements of a stream never leave")
+
+    @property
     def needs(self) -> Spread:
         return ()
 
@@ -122,6 +131,10 @@ class Elements(Node):
     key: ClassVar[None] = None  # type: ignore[assignment]
 
     input: Node
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "elements of a stream never leave")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes

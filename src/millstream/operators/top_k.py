@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, forever, no_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
@@ -72,6 +73,10 @@ class TopK(Node):
         """How many near rows a partition has at least: more, where there are many rows, so that
         far ones are seldom fetched."""
         return max(NEAR, 4 * self.end, rows // 16)
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.STR, "a row that comes in pushes another one out")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if self.limit == 0:

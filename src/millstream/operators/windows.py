@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes, forever
 from millstream.algebra.node import Node, Step
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
@@ -19,6 +20,10 @@ class Now(Node):
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
 
     input: Node
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.WKS, "every row leaves at the instant after its own")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes
@@ -40,6 +45,10 @@ class Range(Node):
     @property
     def words(self) -> str:
         return str(self.length)
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.WKS, "every row stays for the same time")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, replace(changes, exp=changes.ts + (self.length + 1))
