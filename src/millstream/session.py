@@ -50,8 +50,8 @@ from millstream.lang import (
     to_sql,
 )
 from millstream.operators import Scan
-from millstream.plan.distribute import distribute
 from millstream.plan.memory import growing
+from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.rules import optimize
 from millstream.settings import Settings
@@ -387,10 +387,10 @@ class Session:
             )
         stage = stage.lower()
         root = query.content_root or query.changes_root
-        if stage != "bound" and self.settings.rules == "on":
+        if stage == "optimized" and self.settings.rules == "on":
             root = optimize(root)
         if stage == "physical":
-            root = distribute(root)
+            root = physical(root, self.settings)
         notes = [f"-- {n.render()}" for n in query.notices]
         return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
 

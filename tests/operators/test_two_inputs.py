@@ -15,6 +15,7 @@ from millstream.algebra.time import INFINITY, Domain, Span
 from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.operators import (
     AntiJoin,
+    DeltaStar,
     Distinct,
     Intersect,
     Join,
@@ -155,3 +156,5 @@ def test_sets(seed):
     check(Intersect(LEFT, RIGHT), inputs, rng, lambda left, right: left & right)
     check(Minus(LEFT, RIGHT), inputs, rng, lambda left, right: left - right)
     check(Distinct(LEFT), inputs[:1], rng, lambda left: dict.fromkeys(left, 1))
+    grown = [[m for m in inputs[0] if m[2] > 0 and all(m[3] != n[3] or m is n for n in inputs[0])]]
+    check(DeltaStar(LEFT), grown, rng, lambda left: dict.fromkeys(left, 1))

@@ -194,13 +194,16 @@ class Maker(Joins, Subqueries):
         return replace(made, select=made.select + (items if types is None else ()))
 
     def with_collection(self, query: Query, columns: Columns, mark: str) -> Query:
-        """string_agg or array_agg of a column, one or two of them."""
+        """string_agg, array_agg or a quantile of a column, one or two of them."""
         words = [name for name, type_ in columns if type_ == "string"]
+        numbers = [name for name, type_ in columns if type_ in ("bigint", "double")]
         others = [name for name, type_ in columns if type_ != "timestamp"]
         for i in range(self.rng.choice((1, 1, 2))):
             is_text = bool(words) and self.rng.random() < 0.5
             column = as_column(self.rng.choice(words if is_text else others))
             made = Aggregate(f"l{mark}{i}", "string_agg" if is_text else "array_agg", column)
+            if numbers and self.rng.random() < 0.3:
+                made = Aggregate(made.name, "quantile", as_column(self.rng.choice(numbers)))
             item = Item(Col(made.name), made.name)
             query = replace(
                 query, aggregates=(*query.aggregates, made), select=(*query.select, item)

@@ -37,7 +37,7 @@ from .spec import (
 
 NUMERIC = (*INTEGERS, "double", "null")
 COUNTS = ("count", "count_distinct")
-DOUBLES = ("avg", "stddev", "variance", "median")
+DOUBLES = ("avg", "stddev", "variance", "median", "quantile")
 
 
 @dataclass

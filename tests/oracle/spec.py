@@ -251,7 +251,7 @@ class Aggregate:
     """A named aggregate; `argument` is None for count(*).
 
     Functions: count, count_distinct, sum, avg, min, max, stddev, variance, first, last, median,
-    string_agg (with a comma between), array_agg.
+    quantile (at a quarter), string_agg (with a comma between), array_agg.
     """
 
     name: str

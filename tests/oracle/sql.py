@@ -214,6 +214,8 @@ def aggregate_sql(aggregate: Aggregate) -> str:
     argument = expression_sql(aggregate.argument, {}, "")
     if aggregate.function == "count_distinct":
         return f"count(DISTINCT {argument})"
+    if aggregate.function == "quantile":
+        return f"quantile({argument}, 0.25)"
     if aggregate.function == "string_agg":
         return f"string_agg({argument}, ',')"
     return f"{aggregate.function}({argument})"

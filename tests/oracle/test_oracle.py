@@ -409,14 +409,14 @@ def test_aggregates():
     # Over NULL, 1, 2, 4, 4 in this order: the mean is 2.75, the squares of the deviations
     # 3.0625 + 0.5625 + 1.5625 + 1.5625 = 6.75, a third of that 2.25.
     functions = ("count", "count_distinct", "sum", "avg", "min", "max")
-    functions += ("variance", "stddev", "median", "first", "last")
+    functions += ("variance", "stddev", "median", "first", "last", "quantile")
     aggregates = (COUNT, *(Aggregate(f"n{f}", f, Col("a")) for f in functions))
     query = Query("s", tuple(Item(Col(a.name), a.name) for a in aggregates), aggregates=aggregates)
     stream = numbers((None, 1), (1, 2), (2, 3), (4, 4), (4, 4))
-    expected = (5, 4, 3, 11, 2.75, 1, 4, 2.25, 1.5, 3.0, None, 4)
+    expected = (5, 4, 3, 11, 2.75, 1, 4, 2.25, 1.5, 3.0, None, 4, 1.75)
     assert rows(stream, query) == (expected,)
     # Over a single 3: no variance.
-    one = (1, 1, 1, 3, 3.0, 3, 3, None, None, 3.0, 3, 3)
+    one = (1, 1, 1, 3, 3.0, 3, 3, None, None, 3.0, 3, 3, 3.0)
     assert rows(numbers((3, 1)), query) == (one,)
 
 

@@ -215,6 +215,8 @@ def aggregate_value(aggregate: Aggregate, envs: list[Env]) -> object:
             return math.sqrt(variance(values))
         case "median":
             return median(sorted(values))
+        case "quantile":
+            return quarter(sorted(values))
         case "string_agg":
             return ",".join(values)
     raise TypeError(aggregate)
@@ -230,6 +232,14 @@ def variance(values: list) -> Fraction:
     exact = [Fraction(v) for v in values]
     mean = sum(exact) / len(exact)
     return sum((v - mean) ** 2 for v in exact) / (len(exact) - 1)
+
+
+def quarter(ordered: list) -> float:
+    """The value a quarter of the way, between two of them in proportion."""
+    place, rest = divmod(len(ordered) - 1, 4)
+    if rest == 0:
+        return float(ordered[place])
+    return ordered[place] + (ordered[place + 1] - ordered[place]) * rest / 4
 
 
 def median(ordered: list) -> float:

@@ -11,9 +11,8 @@ from millstream.algebra.time import Span
 from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
-from millstream.plan.distribute import distribute
 from millstream.plan.graph import Graph
-from millstream.rules import optimize
+from millstream.plan.strategy import physical
 from millstream.settings import Settings
 
 
@@ -63,4 +62,4 @@ class Job:
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
     def _physical(self, root: Node) -> Node:
-        return distribute(optimize(root) if self.settings.rules == "on" else root)
+        return physical(root, self.settings)

@@ -3,6 +3,7 @@
 from millstream.operators.anti_join import AntiJoin
 from millstream.operators.attach import Attach
 from millstream.operators.coalesce import Coalesce
+from millstream.operators.delta_star import DeltaStar
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
@@ -48,6 +49,7 @@ OPERATORS = (
     Intersect,
     Minus,
     Distinct,
+    DeltaStar,
     Coalesce,
     TopK,
     Partial,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -109,21 +110,42 @@ class Index:
     log: Log
     schema: pa.Schema
 
-    @staticmethod
-    def of(log: Log | None, schema: pa.Schema) -> Index:
-        return Index(Log() if log is None else log, schema)
+    @classmethod
+    def of(cls, log: Log | None, schema: pa.Schema) -> Self:
+        return cls(Log() if log is None else log, schema)
 
-    def add(self, changes: Changes, hashes: np.ndarray, end: int) -> Index:
+    def add(self, changes: Changes, hashes: np.ndarray, end: int) -> Self:
         """With more rows, without those that have expired by the end."""
         log = self.log.after(end)
         fresh = changes.exp > end
         if not fresh.all():
             changes, hashes = changes.keep(fresh), hashes[fresh]
         if len(changes) == 0:
-            return Index(log, self.schema)
+            return replace(self, log=log)
         order = np.argsort(hashes, kind="stable")
         log = log.append(_hashed(changes.take(order), hashes[order]), changes.exp[order])
-        return Index(_merged(log, self.hashed_schema, end), self.schema)
+        return replace(self, log=self._merged(log, end))
+
+    def _merged(self, log: Log, end: int) -> Log:
+        """Make one of the newest chunks whenever there are several of about the same size."""
+        chunks = log.chunks
+        while (count := _alike(chunks)) >= MOST_ALIKE:
+            parts = [Changes.from_batch(chunk.load()) for chunk in chunks[-count:]]
+            lively = [part.keep(part.exp > end) for part in parts]
+            rows = self._sorted(Changes.concat(lively, self.hashed_schema))
+            chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
+        return Log(chunks)
+
+    def _sorted(self, rows: Changes) -> Changes:
+        """In the order of their hashes, without rows that were taken back, from now on."""
+        hashes = rows.rows.column(HASH).to_numpy()
+        if (rows.weight > 0).all() and rows.seq.any():
+            return rows.take(np.argsort(hashes, kind="stable"))
+        if _is_constant(rows.seq) and _is_constant(rows.exp):
+            order = np.argsort(hashes, kind="stable")
+        else:
+            order = np.lexsort((rows.exp, rows.seq, hashes))
+        return _summed(rows.take(order))
 
     @property
     def hashed_schema(self) -> pa.Schema:
@@ -136,6 +158,24 @@ class Index:
             rows, known = _unhashed(part, self.schema)
             for there, needle in meetings(known, hashes[order]):
                 yield rows, there, order[needle]
+
+
+@dataclass(frozen=True, eq=False)
+class Latest(Index):
+    """An index in which a newer row takes the place of the older ones with the same values.
+
+    The newest is the one with the largest `exp`, then `ts`; the others may still be found.
+    """
+
+    def _sorted(self, rows: Changes) -> Changes:
+        hashes = rows.rows.column(HASH).to_numpy()
+        rows = rows.take(np.lexsort((rows.ts, rows.exp, hashes)))
+        hashes = rows.rows.column(HASH).to_numpy()
+        followed = np.zeros(len(rows), np.bool_)
+        followed[:-1] = hashes[1:] == hashes[:-1]
+        twins = np.flatnonzero(followed)
+        followed[twins] = equal_rows(rows.rows, twins, rows.rows, twins + 1)
+        return rows.keep(~followed)
 
 
 def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -168,16 +208,6 @@ def _unroll(low, times, needles, total):  # type: ignore[no-untyped-def]
     return there, needle
 
 
-def _merged(log: Log, schema: pa.Schema, end: int) -> Log:
-    """Make one of the newest chunks whenever there are several of about the same size."""
-    chunks = log.chunks
-    while (count := _alike(chunks)) >= MOST_ALIKE:
-        parts = [Changes.from_batch(chunk.load()) for chunk in chunks[-count:]]
-        rows = _sorted(Changes.concat([part.keep(part.exp > end) for part in parts], schema))
-        chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
-    return Log(chunks)
-
-
 def _alike(chunks: tuple[Chunk, ...]) -> int:
     """How many chunks at the end are not of a larger size than the last, by powers of 4."""
     sizes = [chunk.rows.bit_length() // 2 for chunk in chunks]
@@ -185,18 +215,6 @@ def _alike(chunks: tuple[Chunk, ...]) -> int:
     while count < len(sizes) and sizes[-count - 1] <= sizes[-1]:
         count += 1
     return count
-
-
-def _sorted(rows: Changes) -> Changes:
-    """In the order of their hashes, without rows that were taken back, from now on."""
-    hashes = rows.rows.column(HASH).to_numpy()
-    if (rows.weight > 0).all() and rows.seq.any():
-        return rows.take(np.argsort(hashes, kind="stable"))
-    if _is_constant(rows.seq) and _is_constant(rows.exp):
-        order = np.argsort(hashes, kind="stable")
-    else:
-        order = np.lexsort((rows.exp, rows.seq, hashes))
-    return _summed(rows.take(order))
 
 
 def _summed(rows: Changes) -> Changes:

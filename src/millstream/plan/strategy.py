@@ -1,0 +1,34 @@
+"""How operators are carried out: which of several implementations an update pattern allows."""
+
+from __future__ import annotations
+
+from millstream.algebra.node import Node, map_inputs
+from millstream.operators import DeltaStar, Distinct
+from millstream.plan.distribute import distribute
+from millstream.rules import optimize
+from millstream.settings import Settings
+
+
+def physical(root: Node, settings: Settings) -> Node:
+    """The plan as it is carried out under the settings."""
+    root = optimize(root) if settings.rules == "on" else root
+    return distribute(choose(root))
+
+
+def choose(root: Node) -> Node:
+    """The plan with the implementation that the update pattern of every input allows."""
+    done: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if node not in done:
+            done[node] = _chosen(map_inputs(node, visit))
+        return done[node]
+
+    return visit(root)
+
+
+def _chosen(node: Node) -> Node:
+    match node:
+        case Distinct(input=source) if source.only_adds:
+            return DeltaStar(source)
+    return node
