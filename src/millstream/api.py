@@ -92,12 +92,14 @@ class Database:
 
     def execute(self, script: str) -> list[QueryHandle]:
         """Carry out statements; gives a handle for every query they register."""
+        self._refresh()
         handles = [QueryHandle(self, query) for query in self.session.execute(script)]
         self._changed()
         return handles
 
     def query(self, text: str, name: str | None = None) -> QueryHandle:
         """Register one query; `notices` of the handle tells the defaults it was given."""
+        self._refresh()
         handle = QueryHandle(self, self.session.query(text, name))
         self._changed()
         return handle
@@ -263,6 +265,11 @@ class Database:
         if "_results" not in self.__dict__:
             self.__dict__["_results"] = Path(tempfile.mkdtemp(prefix="millstream-results-"))
         return self.__dict__["_results"]
+
+    def _refresh(self) -> None:
+        """Let new queries begin with what tables hold by now."""
+        if self._host is not None:
+            self.session.refresh(self._host.clock.beats)
 
     def _changed(self) -> None:
         """Tell a running job about queries that came or went."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -207,6 +207,11 @@ class Session:
         self._live = LiveTables(self.tables, Path(folder).absolute(), follow)
         entries = self.catalog.entries.values()
         self._live.begin(entry for entry in entries if isinstance(entry, Table))
+
+    def refresh(self, beats: Mapping[str, int]) -> None:
+        """Statements that follow are about tables as they are at these heartbeats."""
+        if self._live is not None:
+            self._live.refresh(beats)
 
     def end(self) -> None:
         """The run is over: databases are not read any more."""

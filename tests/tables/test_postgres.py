@@ -17,6 +17,7 @@ from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.run import Kept
 from tables.postgres import PASSWORD, Server, missing, server
+from tables.running import Running
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
@@ -160,29 +161,6 @@ def test_the_password_is_not_shown(shop, tmp_path):
     import pickle
 
     assert PASSWORD.encode() not in pickle.dumps(session.job())
-
-
-class Running:
-    """A script on the local host that follows its sources, one batch after the other."""
-
-    def __init__(self, script: str, base: Path, checkpoint: Path) -> None:
-        self.session = Session(base=str(base), tell=lambda text: None)
-        self.session.execute(script)
-        self.session.begin(str(checkpoint), follow=True)
-        self.kept = Kept()
-        job = self.session.job(frozenset(self.session.queries))
-        self.host = LocalHost(job, self.session.sources(follow=True), [self.kept])
-
-    def until(self, name: str, rows: list[dict]) -> None:
-        """Run until the result is as wanted."""
-        until = time.monotonic() + 30
-        while self.found(name) != rows:
-            assert time.monotonic() < until, f"{self.found(name)} is not {rows}"
-            if not self.host.batch():
-                time.sleep(0.02)
-
-    def found(self, name: str) -> list[dict]:
-        return self.host.content(name).to_pylist()
 
 
 def test_changes_are_found_by_key(shop, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -83,6 +83,18 @@ class Ledgers:
             for i, (op, at) in enumerate(zip(rows.column(0).to_pylist(), times)):
                 book.fed.append((at, op, data.slice(i, 1)))
 
+    def refresh(self, beats: Mapping[str, int]) -> None:
+        """Let queries that are added to a running job begin with what tables hold by now."""
+        for table in list(self.catalog.entries.values()):
+            if isinstance(table, Table) and table.name in beats and self._is_ours(table):
+                rows = self._book(table).as_of(beats[table.name])
+                self._put(replace(table, content=static_table(table.name, rows)))
+
+    def _is_ours(self, table: Table) -> bool:
+        """Whether the table is changed by statements."""
+        stream = table.changes
+        return table.every is None and stream is not None and stream.source == STATEMENTS
+
     def _table(self, statement: Modification) -> Table:
         table = self.catalog.entries.get(statement.name.lower())
         if table is None:
@@ -92,8 +104,7 @@ class Ledgers:
                 f'{kind_of(table)} "{table.name}" cannot be changed by statements',
                 hint="INSERT, UPDATE and DELETE are for tables.",
             )
-        by_source = table.changes is not None and table.changes.source != STATEMENTS
-        if by_source or table.every is not None:
+        if table.changes is not None and not self._is_ours(table):
             raise MillstreamError(
                 f'table "{table.name}" is changed by its SOURCE, not by statements',
                 hint="Put the change into the source.",
@@ -181,13 +192,18 @@ class Ledger:
     def feed(self, deed: Deed, now: int) -> list[Change]:
         """Take a statement in while the job runs; gives what it does."""
         at = now if deed.at is None else deed.at
+        ops = deed.ops(self.as_of(at), self.table.key)
+        done = [(at, op, rows) for op, rows in ops if rows.num_rows]
+        self.fed += done
+        return done
+
+    def as_of(self, at: int) -> pa.RecordBatch:
+        """The rows of the table at an instant, as far as is known."""
         present = self.content
         for when, op, rows in sorted((*self.told, *self.fed), key=lambda change: change[0]):
             if when <= at:
                 present = changed(present, op, rows, self.table.key)
-        done = [(at, op, rows) for op, rows in deed.ops(present, self.table.key) if rows.num_rows]
-        self.fed += done
-        return done
+        return present
 
     def _carry_out(self, deed: Deed) -> None:
         for op, rows in deed.ops(self.present, self.table.key):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
 from millstream.connect.files import Files
-from millstream.connect.source import Slab, Slice, error_rows, largest_of
+from millstream.connect.source import Slab, Slice, Test, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 512 * 1024
@@ -29,7 +29,8 @@ class ParquetSource:
     Position: the file, the row group, the row in it, the next arrival number.
     A column whose type in the file always fits its declaration is read only when asked for; the
     others are always read, because a value that does not fit makes its row bad. A part of a row
-    group is cut from the whole one, which the process keeps for the next part.
+    group is cut from the whole one, which the process keeps for the next part. What the footer says
+    of a row group tells whether it can have rows that pass a test.
     """
 
     name: str
@@ -108,6 +109,13 @@ class ParquetSource:
             if found is not None:
                 return found
         return largest_of(self.read(slice, [column]).rows.column(0))
+
+    def excludes(self, slice: Slice, test: Test) -> bool:
+        given, spelt = _columns(slice.at["file"], self.schema)
+        if given[test.column] != self.schema.field(test.column).type:
+            return False
+        found = _range(slice, spelt[test.column], given[test.column])
+        return found is not None and test.fails(*found)
 
     def _is_unfinished(self, file: str) -> bool:
         """Whether a followed file is still being written: its last bytes are not there yet."""
@@ -195,11 +203,28 @@ def _kept_group(
 
 def _statistics(slice: Slice, column: str, type: pa.DataType) -> int | None:
     """The largest value as the file itself knows it."""
-    group = _open(slice.at["file"]).metadata.row_group(slice.at["group"])
-    for i in range(group.num_columns):
-        chunk = group.column(i)
+    found = _range(slice, column, type)
+    return None if found is None else pa.scalar(found[1], type).cast(pa.int64()).as_py()
+
+
+def _range(slice: Slice, column: str, type: pa.DataType) -> tuple[Any, Any] | None:
+    """The least and the largest value of a column in a row group, as the file itself knows them."""
+    status = os.stat(slice.at["file"])
+    stamp = status.st_mtime_ns, status.st_size
+    return _found_range(slice.at["file"], *stamp, slice.at["group"], column, type)
+
+
+@lru_cache(maxsize=4096)
+def _found_range(
+    file: str, changed: int, size: int, group: int, column: str, type: pa.DataType
+) -> tuple[Any, Any] | None:
+    chunks = _open(file).metadata.row_group(group)
+    for i in range(chunks.num_columns):
+        chunk = chunks.column(i)
         if chunk.path_in_schema == column and chunk.statistics and chunk.statistics.has_min_max:
-            return pa.scalar(chunk.statistics.max, type).cast(pa.int64()).as_py()
+            found = chunk.statistics.min, chunk.statistics.max
+            least, most = (pa.scalar(value, type).as_py() for value in found)
+            return least, most
     return None
 
 

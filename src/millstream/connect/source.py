@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +53,36 @@ class Slab:
     beats: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True)
+class Test:
+    """A comparison of a column with a value: =, <, <=, > or >=."""
+
+    column: str
+    operator: str
+    value: Any
+
+    def fails(self, least: Any, most: Any) -> bool:
+        """Whether no value between the two passes. NULL never does.
+
+        >>> Test("price", ">", 10).fails(3, 9), Test("price", "=", 5).fails(3, 9)
+        (True, False)
+        """
+        match self.operator:
+            case _ if self.value is None:
+                return True
+            case "=":
+                return bool(self.value < least or self.value > most)
+            case "<":
+                return bool(least >= self.value)
+            case "<=":
+                return bool(least > self.value)
+            case ">":
+                return bool(most <= self.value)
+            case ">=":
+                return bool(most < self.value)
+        return False
+
+
 class Source(Protocol):
     """Where a stream's rows come from.
 
@@ -71,6 +101,43 @@ class Source(Protocol):
 
     def largest(self, slice: Slice, column: str) -> int | None:
         """The largest value of a timestamp (µs) or integer column among the good rows."""
+
+
+@runtime_checkable
+class Informed(Protocol):
+    """A source that knows something of its rows before it reads them."""
+
+    schema: pa.Schema
+
+    def excludes(self, slice: Slice, test: Test) -> bool:
+        """Whether no row of the slice passes the test, as far as that is known."""
+
+
+def read_wanted(
+    source: Source,
+    slice: Slice,
+    columns: Sequence[str],
+    judged: Sequence[str],
+    wanted: Sequence[Sequence[Test]],
+) -> Slab:
+    """The rows of a slice. `wanted` are the tests of every reader.
+
+    Where no reader wants any of the rows, only the columns they are judged by are read, and NULL
+    stands for the others: it fails the same tests. Who is late or bad is told as ever.
+    """
+    if not (
+        isinstance(source, Informed)
+        and wanted
+        and all(any(source.excludes(slice, test) for test in tests) for tests in wanted)
+    ):
+        return source.read(slice, columns)
+    slab = source.read(slice, judged)
+    arrays = {name: slab.rows.column(i) for i, name in enumerate(judged)}
+    fields = [source.schema.field(name) for name in columns]
+    filled = [
+        arrays[f.name] if f.name in arrays else pa.nulls(len(slab.seq), f.type) for f in fields
+    ]
+    return replace(slab, rows=pa.record_batch(filled, schema=pa.schema(fields)))
 
 
 def error_rows(

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
-from millstream.connect.source import Slab, Slice, Source
+from millstream.connect.source import Slab, Slice, Source, Test, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
 from millstream.engine.level import run_stateless, split
@@ -127,7 +128,9 @@ def run_errand(
     hauls = []
     for slice_ in errand.slices:
         assert source is not None
-        slab = source.read(slice_, _columns(stream, graph))
+        slab = read_wanted(
+            source, slice_, _columns(stream, graph), _judged(stream), _wanted(stream, graph)
+        )
         haul = pack(
             stream,
             slab,
@@ -199,7 +202,25 @@ def _sides(stream: Stream, graph: Graph) -> list[str]:
 def _columns(stream: Stream, graph: Graph) -> list[str]:
     """The columns somebody reads, and those that every element is judged by."""
     used = {name for scan in graph.scans.get(stream.name, ()) for name, _ in scan.columns}
-    return [n for n in stream.schema.names if n in used or n in (stream.order_by, stream.op)]
+    judged = _judged(stream)
+    return [n for n in stream.schema.names if n in used or n in judged]
+
+
+def _judged(stream: Stream) -> list[str]:
+    return [n for n in stream.schema.names if n in (stream.order_by, stream.op)]
+
+
+def _wanted(stream: Stream, graph: Graph) -> list[list[Test]]:
+    """What every reader of the stream tests."""
+    found = []
+    for scan in graph.scans.get(stream.name, ()):
+        tests = []
+        for condition in scan.tests:
+            match condition:
+                case Call(function=name, arguments=(Column() as column, Literal() as value)):
+                    tests.append(Test(column.name, name, value.value))
+        found.append(tests)
+    return found
 
 
 def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:

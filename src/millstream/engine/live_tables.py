@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.bind.ledgers import Ledgers, changed
+from millstream.bind.tables import static_table
 from millstream.catalog import Stream, Table
 from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of
@@ -22,15 +23,15 @@ from millstream.operators import StaticTable
 class LiveTables:
     """The tables of a run. Changes are in files of its folder before the job can see them.
 
-    `contents` is what tables of databases began with when the folder was made: a run that goes on
-    begins with the same, and takes what has changed since as changes.
+    `contents` is, by their digests, what tables of databases began with when the folder was made: a
+    run that goes on begins with the same, and takes what has changed since as changes.
     """
 
     ledgers: Ledgers
     folder: Path
     follow: bool
     contents: dict[str, StaticTable] = field(default_factory=dict)
-    pollers: list[Poller] = field(default_factory=list)
+    pollers: dict[str, Poller] = field(default_factory=dict)
 
     def begin(self, tables: Iterable[Table]) -> None:
         """From now on, changes go to the folder."""
@@ -52,9 +53,19 @@ class LiveTables:
         else:
             self.ledgers.recall(table, before)
 
+    def refresh(self, beats: Mapping[str, int]) -> None:
+        """Let queries that are added to the running job begin with what tables hold by now."""
+        self.ledgers.refresh(beats)
+        entries = self.ledgers.catalog.entries
+        for name, poller in self.pollers.items():
+            table = entries.get(name.lower())
+            if isinstance(table, Table):
+                content = static_table(name, poller.known)
+                entries[name.lower()] = replace(table, content=content)
+
     def end(self) -> None:
         """Read no more."""
-        for poller in self.pollers:
+        for poller in self.pollers.values():
             poller.stop()
         self.pollers.clear()
 
@@ -66,7 +77,7 @@ class LiveTables:
         if not goes_on:
             append_batch(base, table.content.rows)
         known = next(rows for _, rows in read_batches(base))
-        self.contents[table.name] = replace(table.content, rows=known)
+        self.contents[table.content.digest] = replace(table.content, rows=known)
         for rows in before:
             known = _after(known, rows, table.key)
         assert table.source is not None and table.every is not None
@@ -77,7 +88,7 @@ class LiveTables:
             poller.poll()
         if self.follow:
             poller.start()
-            self.pollers.append(poller)
+            self.pollers[table.name] = poller
 
 
 def feed(stream: Stream, rows: pa.RecordBatch) -> None:

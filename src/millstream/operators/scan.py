@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from millstream.algebra.expressions import name_text
+from millstream.algebra.expressions import Expression, conjunction, name_text
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 
@@ -18,7 +18,8 @@ class Scan(Node):
     """The elements of a declared stream, in the columns asked for.
 
     `declared` is a short name of the whole declaration, so that state is never carried over to a
-    stream that has since been declared differently.
+    stream that has since been declared differently. `tests` are conditions that are tested above
+    as well: of elements that fail one, a source may tell nothing but their time.
     """
 
     is_stream: ClassVar[bool] = True
@@ -28,6 +29,7 @@ class Scan(Node):
     columns: tuple[tuple[str, pa.DataType], ...]
     domain: Domain
     declared: str
+    tests: tuple[Expression, ...] = ()
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -43,4 +45,6 @@ class Scan(Node):
 
     @property
     def words(self) -> str:
-        return f"{name_text(self.stream)} ({', '.join(name_text(n) for n, _ in self.columns)})"
+        names = ", ".join(name_text(n) for n, _ in self.columns)
+        where = f" where {conjunction(list(self.tests))}" if self.tests else ""
+        return f"{name_text(self.stream)} ({names}){where}"

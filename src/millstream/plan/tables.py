@@ -39,7 +39,8 @@ def with_time(
     """The plan with an input for every table that never changes, as a host needs it.
 
     Such a table is there from the first instant of its query on; in a query without streams, that
-    is instant 0. `contents` are rows that tables begin with instead of those they were bound with.
+    is instant 0. `contents` are the rows that tables, by their digests, begin with instead of those
+    they were bound with.
     """
     known = contents or {}
     streams = sorted({node.stream for node in walk(plan) if isinstance(node, Scan)})
@@ -49,8 +50,8 @@ def with_time(
     def settled(node: Node) -> Node:
         if isinstance(node, TableScan) and node.input is None:
             return replace(node, input=clock, since=node.since or tuple(streams))
-        if isinstance(node, TableScan) and node.table.name in known:
-            return replace(node, table=known[node.table.name])
+        if isinstance(node, TableScan) and node.table.digest in known:
+            return replace(node, table=known[node.table.digest])
         return map_inputs(node, settled)
 
     return settled(plan)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pyarrow as pa
 
 from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
-from millstream.algebra.expressions import TRUE, Column, Expression, conjunction
+from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
 from millstream.algebra.node import EVERYWHERE, Node
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
@@ -96,7 +96,10 @@ def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
     names = () if tokens.next == ")" else tokens.names()
     tokens.expect(")")
     kinds = dict(stream.columns)
-    return Scan(stream.name, tuple((n, kinds[n]) for n in names), whole.domain, whole.declared)
+    scan = replace(whole, columns=tuple((n, kinds[n]) for n in names))
+    if not tokens.has("where"):
+        return scan
+    return replace(scan, tests=tuple(conjuncts(parse_expression(tokens, scan.schema))))
 
 
 def _filter(tokens: Tokens, catalog: Catalog, below: Node) -> Node:

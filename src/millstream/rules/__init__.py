@@ -23,6 +23,7 @@ from millstream.rules.push_filter_below_partitions import push_filter_below_part
 from millstream.rules.push_filter_below_project import push_filter_below_project
 from millstream.rules.push_filter_below_set_operation import push_filter_below_set_operation
 from millstream.rules.push_filter_below_window import push_filter_below_window
+from millstream.rules.push_filter_into_source import push_filter_into_source
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
@@ -55,7 +56,11 @@ MAIN: tuple[Rule, ...] = (
     prune_columns,
 )
 
-LAST: tuple[Rule, ...] = (coalesce_before_distinct, aggregate_in_two_phases)
+LAST: tuple[Rule, ...] = (
+    coalesce_before_distinct,
+    aggregate_in_two_phases,
+    push_filter_into_source,
+)
 """Rules that add a step where rows are read: they come when it is settled what is read."""
 
 RULES = (*FIRST, *MAIN, *LAST)
