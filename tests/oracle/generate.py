@@ -68,7 +68,7 @@ def focused_case(rng: Random, weights: dict[str, float]) -> Script:
     streams = tuple(small_stream(rng, name, ground, most) for name in "srpq"[:count])
     tables = random_tables(rng, ground, weights)
     maker = Maker(rng, Script(streams, tables), weights)
-    for i in range(rng.choice((0, 0, 1, 1, 2))):
+    for i in range(rng.choice((0, 0, 1, 1, 2, 3))):
         add_derived(maker, f"d{i + 1}")
     for _ in range(rng.choice((1, 1, 2, 3))):
         add_query(maker)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from .check import check
@@ -45,10 +45,12 @@ class Maker(Joins, Subqueries):
     weights: dict[str, float]
     count: int = 0
     known: Catalog | None = None
+    around: list[Columns] = field(default_factory=list)
 
     def settle(self, attempt: Callable[[], Script]) -> None:
         """The script with something more, the first attempt that has a meaning."""
         for _ in range(ATTEMPTS):
+            self.around.clear()
             try:
                 script = attempt()
                 check(script)

@@ -38,11 +38,12 @@ class Subqueries:
     rng: Random
     script: Script
     weights: dict[str, float]
+    around: list[Columns]
 
     def filtered(self, query: Query, columns: Columns, depth: int) -> Query:
         """WHERE with a subquery, alone or among other conditions."""
         rng = self.rng
-        if depth > 1 or not self.chance("filter"):
+        if depth > 3 or not self.chance("filter", 1.0 if depth < 2 else 0.25):
             return query
         test = self.test(self.qualified(query, columns), depth)
         if rng.random() < 0.3:
@@ -81,6 +82,8 @@ class Subqueries:
         name, type_ = rng.choice(operands)
         operand = as_column(name)
         type_ = "bigint" if type_ == "int" else type_
+        if type_ != "string" and here is None and rng.random() < 0.15:
+            operand = Bin(rng.choice("+-"), operand, Lit(1))
         if self.chance("scalar"):
             if rng.random() < 0.4:
                 query = self.values_for(type_, outer, depth)
@@ -92,11 +95,16 @@ class Subqueries:
 
     def rows_for(self, outer: Columns, depth: int) -> Query:
         """A query for EXISTS."""
-        return self.correlated(self.select(depth=depth + 2), outer, 0.8)
+        self.around.append(outer)
+        query = self.select(depth=depth + 2)
+        self.around.pop()
+        return self.correlated(query, outer, 0.8)
 
     def values_for(self, type_: str, outer: Columns, depth: int):
         """A query of one column of a type."""
+        self.around.append(outer)
         query = self.relation((type_,), depth=depth + 2)
+        self.around.pop()
         return self.correlated(query, outer, 0.3) if isinstance(query, Query) else query
 
     def single_for(self, type_: str, outer: Columns, depth: int) -> Query:
@@ -141,13 +149,18 @@ class Subqueries:
         return random_aggregate(self.rng, name, fitting, EXACT_AGGREGATES)
 
     def correlated(self, query: Query, outer: Columns, usual: float) -> Query:
-        """The query with a condition that names a column around it; mostly an equality."""
+        """The query with a condition that names a column around it; mostly an equality.
+
+        Mostly one of the query right around it, sometimes of one further out.
+        """
         rng = self.rng
         share = (
             max(usual, self.weights.get("correlated", 0.0)) if "correlated" in self.weights else 0
         )
         if rng.random() >= share or query.limit is not None:
             return query
+        if self.around and rng.random() < 0.25:
+            outer = rng.choice(self.around)
         inner = self.inner_columns(query)
         met = self.meeting(tuple(c for c in outer if c[1] != "double"), inner)
         if met is None:

@@ -39,6 +39,7 @@ class Node:
     stateless: ClassVar[bool] = False
     is_stream: ClassVar[bool] = False
     accepts_previous: ClassVar[bool] = False
+    takes_right_everywhere: ClassVar[bool] = False
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
 from millstream.connect.files import Files
-from millstream.connect.source import Slab, Slice, Test, error_rows, largest_of
+from millstream.connect.source import Comparison, Slab, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 512 * 1024
@@ -110,7 +110,7 @@ class ParquetSource:
                 return found
         return largest_of(self.read(slice, [column]).rows.column(0))
 
-    def excludes(self, slice: Slice, test: Test) -> bool:
+    def excludes(self, slice: Slice, test: Comparison) -> bool:
         given, spelt = _columns(slice.at["file"], self.schema)
         if given[test.column] != self.schema.field(test.column).type:
             return False

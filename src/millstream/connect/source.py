@@ -54,8 +54,8 @@ class Slab:
 
 
 @dataclass(frozen=True)
-class Test:
-    """A comparison of a column with a value: =, <, <=, > or >=."""
+class Comparison:
+    """A test of a column against a value: =, <, <=, > or >=."""
 
     column: str
     operator: str
@@ -64,7 +64,7 @@ class Test:
     def fails(self, least: Any, most: Any) -> bool:
         """Whether no value between the two passes. NULL never does.
 
-        >>> Test("price", ">", 10).fails(3, 9), Test("price", "=", 5).fails(3, 9)
+        >>> Comparison("price", ">", 10).fails(3, 9), Comparison("price", "=", 5).fails(3, 9)
         (True, False)
         """
         match self.operator:
@@ -109,7 +109,7 @@ class Informed(Protocol):
 
     schema: pa.Schema
 
-    def excludes(self, slice: Slice, test: Test) -> bool:
+    def excludes(self, slice: Slice, test: Comparison) -> bool:
         """Whether no row of the slice passes the test, as far as that is known."""
 
 
@@ -118,7 +118,7 @@ def read_wanted(
     slice: Slice,
     columns: Sequence[str],
     judged: Sequence[str],
-    wanted: Sequence[Sequence[Test]],
+    wanted: Sequence[Sequence[Comparison]],
 ) -> Slab:
     """The rows of a slice. `wanted` are the tests of every reader.
 

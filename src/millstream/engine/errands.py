@@ -13,7 +13,7 @@ from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
-from millstream.connect.source import Slab, Slice, Source, Test, read_wanted
+from millstream.connect.source import Comparison, Slab, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
 from millstream.engine.level import run_stateless, split
@@ -210,7 +210,7 @@ def _judged(stream: Stream) -> list[str]:
     return [n for n in stream.schema.names if n in (stream.order_by, stream.op)]
 
 
-def _wanted(stream: Stream, graph: Graph) -> list[list[Test]]:
+def _wanted(stream: Stream, graph: Graph) -> list[list[Comparison]]:
     """What every reader of the stream tests."""
     found = []
     for scan in graph.scans.get(stream.name, ()):
@@ -218,7 +218,7 @@ def _wanted(stream: Stream, graph: Graph) -> list[list[Test]]:
         for condition in scan.tests:
             match condition:
                 case Call(function=name, arguments=(Column() as column, Literal() as value)):
-                    tests.append(Test(column.name, name, value.value))
+                    tests.append(Comparison(column.name, name, value.value))
         found.append(tests)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,8 @@ class Paired(Node):
     State: the rows of both sides that have not expired, by the hash of the columns that the
     condition wants equal. Cost: the batch and its pairs.
     """
+
+    takes_right_everywhere: ClassVar[bool] = True
 
     condition: Expression
     left: Node

@@ -32,6 +32,7 @@ class Matched(Node):
 
     has_partner: ClassVar[bool]
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    takes_right_everywhere: ClassVar[bool] = True
 
     condition: Expression
     left: Node

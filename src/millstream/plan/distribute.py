@@ -5,10 +5,22 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from functools import lru_cache
 
-from millstream.algebra.node import EVERYWHERE, Node, Pairs, Spread, walk
-from millstream.operators import Exchange
+from millstream.algebra.node import EVERYWHERE, Node, Spread, walk
+from millstream.operators import (
+    DeltaStar,
+    Distinct,
+    Exchange,
+    Filter,
+    GroupBy,
+    Project,
+    Rows,
+    TableScan,
+    TopK,
+)
 
 Placed = tuple[Node, Spread]
+FEW = 1_000
+"""So many rows may be kept in every bucket."""
 
 
 def distribute(root: Node) -> Node:
@@ -43,6 +55,22 @@ def serves(given: Spread, need: Spread) -> bool:
     return need is None or (given is not None and set(given) <= set(need))
 
 
+def is_small(node: Node) -> bool:
+    """True when a relation never has more than a few rows, whatever comes."""
+    match node:
+        case Rows(count=count, partition_by=()):
+            return count <= FEW
+        case TopK(limit=int(limit), partition_by=()):
+            return limit <= FEW
+        case GroupBy(keys=()):
+            return True
+        case TableScan():
+            return node.is_static and node.table.rows.num_rows <= FEW
+        case Filter() | Project() | Distinct() | DeltaStar():
+            return is_small(node.input)
+    return False
+
+
 @lru_cache(maxsize=10_000)
 def floats(node: Node) -> bool:
     """True when a node can be computed on any level: there is no state down to the exchanges."""
@@ -59,7 +87,7 @@ def _place(node: Node) -> Placed:
         case [only]:
             inputs = [_below(node, only)]
         case [left, right]:
-            inputs = _level(node, *_meet(node.pairs, left, right))
+            inputs = _level(node, *_meet(node, left, right))
         case _:
             raise TypeError(f"{type(node).__name__} has more than two inputs")
     names = [f.name for f in fields(node) if isinstance(getattr(node, f.name), Node)]
@@ -77,11 +105,16 @@ def _below(node: Node, placed: Placed) -> Placed:
     return placed
 
 
-def _meet(pairs: Pairs, left: Placed, right: Placed) -> tuple[Placed, Placed]:
-    """Two inputs, lying so that rows that must meet do."""
+def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
+    """Two inputs, lying so that rows that must meet do.
+
+    A right side that stays small goes everywhere: the left need not move for it, and a key that
+    most of its rows share does not put all work into one bucket.
+    """
+    pairs = node.pairs
     if pairs is None:
         return left, right
-    if not pairs:
+    if not pairs or (node.takes_right_everywhere and is_small(node.inputs[1])):
         return left, _exchanged(right[0], EVERYWHERE)
     mine, theirs = _meeting(pairs, left[1], right[1])
     return (

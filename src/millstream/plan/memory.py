@@ -25,7 +25,13 @@ WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
-    found = [notice for node in walk(plan) for notice in _of(node)]
+    joined = {frozenset(n.inputs) for n in walk(plan) if isinstance(n, Join)}
+    nodes = [
+        node
+        for node in walk(plan)
+        if not (isinstance(node, AntiJoin) and frozenset(node.inputs) in joined)
+    ]  # an outer join is told of once
+    found = [notice for node in nodes for notice in _of(node)]
     if stored and _is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
@@ -73,8 +79,8 @@ def _of_join(node: Join | Attach | SemiJoin | AntiJoin) -> list[Notice]:
     what: dict[type[Node], str] = {
         Join: "the join",
         Attach: "the subquery",
-        SemiJoin: "IN or EXISTS",
-        AntiJoin: "NOT IN or NOT EXISTS",
+        SemiJoin: "the condition with a subquery",
+        AntiJoin: "the condition with a subquery",
     }
     return [
         Notice(
