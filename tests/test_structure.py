@@ -130,9 +130,10 @@ def test_every_operator_is_listed():
     assert defined - SHARED == {operator.__name__ for operator in OPERATORS}
 
 
-BASES = {"Node", "Differences"}
-SHARED = {"Differences"}
-"""What Istream and Dstream have in common; no operator by itself."""
+SHARED = {"Differences", "Paired", "Matched"}
+"""What two operators have in common; no operators by themselves."""
+
+BASES = {"Node"} | SHARED
 
 
 def test_golden_operators_are_operators():

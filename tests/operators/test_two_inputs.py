@@ -1,4 +1,4 @@
-"""Operators with two inputs against their definition, instant by instant, whatever the steps are."""
+"""Operators with two inputs against their definition, instant by instant, however steps are cut."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_joins(seed, name):
 
     def joined(left, right):
         return {
-            l + r: n * m for l, n in left.items() for r, m in right.items() if meets(name, l, r)
+            a + b: n * m for a, n in left.items() for b, m in right.items() if meets(name, a, b)
         }
 
     def partners(row, right):

@@ -33,7 +33,7 @@ duckdb = pytest.importorskip("duckdb")
 
 SQL_FOCUSES = [focus for focus in FOCUSES if focus not in ("past", "collect")]
 INSTANTS = 4
-UNORDERED = ("first", "last", "string_agg", "array_agg")
+OTHER_MEANING = ("first", "last", "string_agg", "array_agg", "quantile")
 TYPES = {"string": "varchar", "null": "varchar", "int": "bigint"}
 
 
@@ -111,10 +111,10 @@ def fill(base, name: str, columns, rows: list[Row]) -> None:
 
 
 def is_plain_sql(script: Script, query: AnyQuery) -> bool:
-    """No aggregate that depends on time, no table that does not reach back."""
+    """No aggregate that goes by time or has another meaning there, no table without reach back."""
     past = {table.name for table in script.tables if not table.retroactive}
     return not any(
-        (isinstance(part, Aggregate) and part.function in UNORDERED)
+        (isinstance(part, Aggregate) and part.function in OTHER_MEANING)
         or (isinstance(part, Query) and any(source.of in past for source in part.sources))
         for part in parts_of(query)
     )

@@ -216,6 +216,21 @@ class Maker:
     def for_push_filter_below_partitions(self) -> Node:
         return self.tested(self.rng.choice((self.grouped, self.limited, self.relation))(0))
 
+    def for_push_filter_below_project(self) -> Node:
+        return self.tested(self.projected(1))
+
+    def for_push_filter_into_source(self) -> Node:
+        return self.windowed(self.tested(self.scan()))
+
+    def for_remove_true_filter(self) -> Node:
+        return self.tested(self.tested(self.relation(1)))
+
+    def for_merge_projects(self) -> Node:
+        return self.renamed(self.projected(1))
+
+    def for_merge_filters(self) -> Node:
+        return self.tested(self.tested(self.relation(1)))
+
     def for_push_filter_below_istream(self) -> Node:
         shape = self.rng.choice((Istream, Dstream))
         return self.windowed(self.tested(shape(self.relation(1))))
