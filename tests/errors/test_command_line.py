@@ -58,6 +58,7 @@ def test_wrong_script(shell: Shell, tmp_path: Path, text: str, expected: str) ->
     path.write_text(PRELUDE + text)
     shifted = PRELUDE.count("\n")
     wanted = re.sub(r"^ *(\d+) \|", lambda m: f"{int(m[1]) + shifted:>4} |", expected, flags=re.M)
+    wanted = re.sub(r"\(line (\d+)\)", lambda m: f"(line {int(m[1]) + shifted})", wanted)
     wanted = wanted.replace("<folder>", str(tmp_path))
     for command in (("run", path, "--host", "local"), ("explain", path)):
         assert shell(*command) == 1

@@ -58,12 +58,16 @@ class Ledgers:
         if deed.at is None:
             self._check_unread(table, "Write it before the query, or give it a time with AT.")
         book = self._book(table)
-        book.write(deed)
-        content = static_table(table.name, book.content)
-        stream = table.changes
-        if stream is not None:
-            stream = replace(stream, rows=stream_rows(stream, book.told))
-        self._put(replace(table, content=content, changes=stream))
+        known = book.write(deed)
+        if deed.at is None:
+            table = replace(table, content=static_table(table.name, book.content))
+        if (stream := table.changes) is not None:
+            known = known if stream.rows is not None else 0
+            rows = stream_rows(stream, book.told[known:])
+            if known and stream.rows is not None:
+                rows = concat_rows([stream.rows, rows], stream.schema)
+            table = replace(table, changes=replace(stream, rows=rows))
+        self._put(table)
 
     def placed(self, stream: Stream) -> Stream:
         """The stream of a table's modifications with the folder of later ones."""
@@ -176,18 +180,20 @@ class Ledger:
     def __post_init__(self) -> None:
         self.content = self.present = self.loaded
 
-    def write(self, deed: Deed) -> None:
-        """Take a statement in, before the job runs."""
+    def write(self, deed: Deed) -> int:
+        """Take a statement in, before the job runs; gives how many earlier changes still stand."""
         late = any(_when(deed) < _when(other) for other in self.deeds[-1:])
+        known = len(self.told)
         self.deeds.append(deed)
         if not late:
             self._carry_out(deed)
-            return
+            return known
         self.deeds.sort(key=_when)
         self.content = self.present = self.loaded
         self.told = []
         for one in self.deeds:
             self._carry_out(one)
+        return 0
 
     def feed(self, deed: Deed, now: int) -> list[Change]:
         """Take a statement in while the job runs; gives what it does."""
