@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.algebra.node import walk
+from millstream.algebra.node import Node, walk
 from millstream.algebra.types import type_name
 from millstream.bind import (
     Bound,
@@ -254,9 +254,19 @@ class Session:
         form = _form_of(bound)
         told = (*bound.notices, *growing(bound.plan, form == COMPLETE))
         notices = tuple(notice.about(name) for notice in told)
-        query = Query(name, bound.plan, form, domain_of(bound.plan), said, notices)
+        views = self._views_in(bound.plan)
+        query = Query(name, bound.plan, form, domain_of(bound.plan), said, notices, views)
         self.queries[name] = query
         return query
+
+    def _views_in(self, plan: Node) -> tuple[Node, ...]:
+        """The plans of views that this one is made of."""
+        parts = set(walk(plan)) - {plan}
+        return tuple(
+            entry.plan
+            for entry in self.catalog.entries.values()
+            if isinstance(entry, View) and entry.plan in parts
+        )
 
     def _next_name(self) -> str:
         """q1, q2, …, without the names that the script has given."""
@@ -380,7 +390,8 @@ class Session:
     def _explained(self, name: str, bound: Bound) -> Query:
         form = _form_of(bound)
         notices = (*bound.notices, *growing(bound.plan, form == COMPLETE))
-        return Query(name, bound.plan, form, domain_of(bound.plan), "", notices)
+        views = self._views_in(bound.plan)
+        return Query(name, bound.plan, form, domain_of(bound.plan), "", notices, views)
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
@@ -393,9 +404,9 @@ class Session:
         stage = stage.lower()
         root = query.content_root or query.changes_root
         if stage == "optimized" and self.settings.rules == "on":
-            root = optimize(root)
+            root = optimize(root, query.views)
         if stage == "physical":
-            root = physical(root, self.settings)
+            root = physical(root, self.settings, query.views)
         notes = [f"-- {n.render()}" for n in query.notices]
         return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
 

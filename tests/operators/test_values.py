@@ -165,7 +165,9 @@ def expected(rows: list[tuple], key: str | None, value: Callable, instant: int) 
 
 
 @pytest.mark.parametrize("key", ["item", None])
-@pytest.mark.parametrize(("function", "arguments", "value"), CASES, ids=lambda case: str(case)[:40])
+@pytest.mark.parametrize(
+    ("function", "arguments", "value"), CASES, ids=[f"{c[0]} of {c[1][0]}" for c in CASES]
+)
 def test_values_at_every_instant(function, arguments, value, key):
     kind = result_type(function, KIND[arguments[0]])
     parameter = ";" if function.startswith("string_agg") else None

@@ -101,6 +101,7 @@ class Maker:
     rng: random.Random
     session: Session
     count: int = 0
+    more_conditions: float = 0.15
 
     def name(self) -> str:
         self.count += 1
@@ -137,7 +138,8 @@ class Maker:
         return self.rng.choice(makers)(depth - 1)
 
     def for_reduce_unbounded_to_now(self) -> Node:
-        return Istream(self.row_by_row(lambda stream: Unbounded(stream)))
+        bounded = self.rng.random() < 0.5
+        return Istream(self.row_by_row(lambda s: Range(3, s) if bounded else Unbounded(s)))
 
     def for_stream_now_as_elements(self) -> Node:
         return Rstream(self.row_by_row(lambda stream: Now(stream)))
@@ -168,7 +170,7 @@ class Maker:
         if self.rng.random() < 0.5:
             inner = Distinct(self.tested(inner))
         ties: list[Expression] = []
-        for name, value in links:
+        for name, value in links[self.rng.random() < 0.25 :]:
             there = Column(name, value.type)
             ties.append(Call("not", (Call("distinct_from", (value, there), BOOLEAN),), BOOLEAN))
         if self.rng.random() < 0.3:
@@ -205,7 +207,8 @@ class Maker:
         )
 
     def for_push_condition_below_join(self) -> Node:
-        return self.rng.choice(self.joins)(1)
+        self.more_conditions = 0.6
+        return self.rng.choice((*self.joins, self.matched))(0)
 
     def for_push_filter_below_join(self) -> Node:
         return self.tested(self.rng.choice(self.joins)(1))
@@ -226,14 +229,29 @@ class Maker:
         return self.tested(self.tested(self.relation(1)))
 
     def for_merge_projects(self) -> Node:
-        return self.renamed(self.projected(1))
+        """Also with a key that comes twice, of which one is kept."""
+        below = self.rng.choice((self.grouped, self.projected))(0)
+        fields = [self.rng.choice(list(below.schema)) for _ in range(4)]
+        several = Project(tuple((self.name(), Column(f.name, f.type)) for f in fields), below)
+        return self.renamed(several)
+
+    def for_prune_columns(self) -> Node:
+        """Often with a window by rows on elements that have no arrival of their own."""
+        stream = Istream(self.relation(0))
+        if self.rng.random() < 0.5:
+            other = self.relation(0)
+            stream = Istream(Join(self.between(stream.input, other), stream.input, other))
+        last = Rows(self.rng.randint(1, 3), (), None, 1, self.renamed(stream))
+        below = last if self.rng.random() < 0.6 else self.relation(2)
+        fields = self.rng.sample(list(below.schema), 1)
+        return Project(tuple((self.name(), Column(f.name, f.type)) for f in fields), below)
 
     def for_merge_filters(self) -> Node:
         return self.tested(self.tested(self.relation(1)))
 
     def for_push_filter_below_istream(self) -> Node:
-        shape = self.rng.choice((Istream, Dstream))
-        return self.windowed(self.tested(shape(self.relation(1))))
+        shape = self.rng.choice((Istream, Dstream, Rstream))
+        return self.windowed(self.tested(shape(self.relation(0))))
 
     def tested(self, node: Node) -> Node:
         return Filter(self.condition(node.schema), node)
@@ -400,7 +418,7 @@ class Maker:
             parts.append(safe if self.rng.random() < 0.2 else Call("=", (a, b), BOOLEAN))
         both = pa.schema([*left.schema, *right.schema])
         for schema in (both, left.schema, right.schema):
-            if self.rng.random() < 0.15:
+            if self.rng.random() < self.more_conditions:
                 parts.append(self.condition(schema))
         self.rng.shuffle(parts)
         return conjunction(parts)

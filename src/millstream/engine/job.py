@@ -32,7 +32,7 @@ class Job:
     def telling(self) -> dict[str, Node]:
         """For every query that tells its changes as they happen, the root that gives them."""
         return {
-            q.name: self._physical(q.changes_root)
+            q.name: self._physical(q, q.changes_root)
             for q in self.queries
             if q.form != COMPLETE or q.name in self.changes
         }
@@ -41,7 +41,7 @@ class Job:
     def keeping(self) -> dict[str, Node]:
         """For every stored result, the root that keeps it."""
         return {
-            q.name: self._physical(q.content_root)
+            q.name: self._physical(q, q.content_root)
             for q in self.queries
             if q.content_root is not None
         }
@@ -61,5 +61,5 @@ class Job:
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
-    def _physical(self, root: Node) -> Node:
-        return physical(root, self.settings)
+    def _physical(self, query: Query, root: Node) -> Node:
+        return physical(root, self.settings, query.views)

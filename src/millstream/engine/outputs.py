@@ -29,6 +29,8 @@ class Query:
     domain: Domain
     text: str = ""
     notices: tuple[Notice, ...] = ()
+    views: tuple[Node, ...] = ()
+    """The parts of the plan that are views of their own: they are computed anyway."""
 
     @property
     def changes_root(self) -> Node:

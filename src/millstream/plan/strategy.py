@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import DeltaStar, Distinct
 from millstream.plan.distribute import distribute
@@ -9,9 +11,9 @@ from millstream.rules import optimize
 from millstream.settings import Settings
 
 
-def physical(root: Node, settings: Settings) -> Node:
-    """The plan as it is carried out under the settings."""
-    root = optimize(root) if settings.rules == "on" else root
+def physical(root: Node, settings: Settings, views: Iterable[Node] = ()) -> Node:
+    """The plan as it is carried out under the settings; `views` are parts that run by themselves."""
+    root = optimize(root, views) if settings.rules == "on" else root
     return distribute(choose(root))
 
 

@@ -18,16 +18,14 @@ def merge_projects(node: Node) -> Node | None:
             S
 
     Sound because expressions have the same value wherever they are computed. Not when something
-    costly would be computed more than once, nor when the merged projection knows of a key that the
-    two do not: updates would be told as such.
+    costly would be computed more than once.
     """
     match node:
         case Project(outputs=upper, input=Project(outputs=lower, input=source)):
             values = dict(lower)
             if _repeats(upper, values):
                 return None
-            merged = Project(tuple((n, substitute(e, values)) for n, e in upper), source)
-            return merged if merged.key == node.key else None
+            return Project(tuple((n, substitute(e, values)) for n, e in upper), source)
     return None
 
 

@@ -45,8 +45,7 @@ def order_joins(node: Node) -> Node | None:
     if best.cost >= GAIN * chain.cost:
         return None
     outputs = tuple((name, chain.outputs[name]) for name in node.schema.names)
-    ordered = Project(outputs, best.node)
-    return ordered if _same_key(ordered, node) else None
+    return Project(outputs, best.node)
 
 
 @dataclass(frozen=True)
@@ -138,9 +137,3 @@ class _Chain:
 
 def _names(nodes: tuple[Node, ...]) -> frozenset[str]:
     return frozenset(name for node in nodes for name in node.schema.names)
-
-
-def _same_key(new: Node, old: Node) -> bool:
-    if new.key is None or old.key is None:
-        return new.key is old.key
-    return set(new.key) == set(old.key)
