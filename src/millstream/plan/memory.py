@@ -25,16 +25,24 @@ WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
-    joined = {frozenset(n.inputs) for n in walk(plan) if isinstance(n, Join)}
-    nodes = [
-        node
-        for node in walk(plan)
-        if not (isinstance(node, AntiJoin) and frozenset(node.inputs) in joined)
-    ]  # an outer join is told of once
-    found = [notice for node in nodes for notice in _of(node)]
+    told = _told_elsewhere(plan)
+    found = [notice for node in walk(plan) if node not in told for notice in _of(node)]
     if stored and _is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
+
+
+def _told_elsewhere(plan: Node) -> set[Node]:
+    """The second part of an outer join, and what belongs to a condition with a subquery."""
+    joined = {frozenset(n.inputs) for n in walk(plan) if isinstance(n, Join)}
+    found: set[Node] = set()
+    for node in walk(plan):
+        match node:
+            case AntiJoin() if frozenset(node.inputs) in joined:
+                found.add(node)
+            case SemiJoin(right=Distinct() as values) | AntiJoin(right=Distinct() as values):
+                found.add(values)
+    return found
 
 
 def _of(node: Node) -> list[Notice]:
@@ -99,6 +107,6 @@ def _streams(node: Node) -> str:
 
 def _is_endless(node: Node) -> bool:
     """True when rows never leave by themselves: every window on the way is unbounded."""
-    if not node.inputs:
+    if node.is_stream or not node.monotonic:
         return False
-    return node.monotonic and not node.is_stream
+    return any(isinstance(part, Scan) for part in walk(node))
