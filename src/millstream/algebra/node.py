@@ -17,8 +17,21 @@ from millstream.algebra.state import State
 Step = tuple[State, Changes]
 
 Spread = tuple[str, ...] | None
-"""How rows lie in buckets: rows equal in these columns are together; () is all in one bucket,
+"""How rows lie in buckets: rows equal in these columns are together; () asks for all in one bucket,
 None is anywhere."""
+
+ONE = "#one"
+
+
+def one_bucket(key: str) -> Spread:
+    """All rows in one bucket, which the key decides on: not all that is single lies in the same."""
+    return (ONE, key)
+
+
+def home_of(spread: Spread, buckets: int) -> int | None:
+    """The bucket in which all rows lie, if they lie in one."""
+    return int(spread[1], 16) % buckets if spread is not None and spread[:1] == (ONE,) else None
+
 
 EVERYWHERE: Spread = ("#everywhere",)
 """Every bucket has all rows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import EVERYWHERE, Node
+from millstream.algebra.node import EVERYWHERE, Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import buckets_of
@@ -33,6 +33,7 @@ class Level:
 
     graph: Graph
     bucket: int
+    buckets: int
     spans: Mapping[Node, Span]
     load: Load
     received: dict[Node, Changes]
@@ -42,7 +43,8 @@ class Level:
         """The changes that the node gives in this step and bucket."""
         if node in self.received:
             return self.received[node]
-        if self.graph.home[node] and self.bucket != 0:
+        home = home_of(self.graph.spreads[node], self.buckets)
+        if home is not None and home != self.bucket:
             result = Changes.empty(node.schema)
         else:
             changes = [self.output(child) for child in node.inputs]
@@ -66,6 +68,7 @@ class Bucket:
     graph: Graph
     number: int
     bucket: int
+    buckets: int
     spans: Mapping[Node, Span]
     saved: Mapping[str, State]
     states: dict[str, State] = field(default_factory=dict)
@@ -79,7 +82,8 @@ class Bucket:
         due = {exchange: self._release(exchange, mail[exchange]) for exchange in self.exchanges}
         cuts = {exchange: self._cuts(exchange, due) for exchange in due}
         for i in range(max((len(c) for c in cuts.values()), default=1)):
-            level = Level(self.graph, self.bucket, self._spans(i, cuts), self._load, {})
+            spans = self._spans(i, cuts)
+            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, {})
             for exchange, changes in due.items():
                 span = level.spans[exchange]
                 low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
@@ -144,8 +148,10 @@ def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict
     changes = changes.plain()
     if len(changes) == 0:
         return {}
-    if buckets == 1 or exchange.by == ():
+    if buckets == 1:
         return {0: changes}
+    if (home := home_of(exchange.by, buckets)) is not None:
+        return {home: changes}
     if exchange.by is None:
         return {turn % buckets: changes}
     if exchange.by == EVERYWHERE:

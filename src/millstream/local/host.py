@@ -156,7 +156,7 @@ class LocalHost:
         for number in range(1, graph.depth + 1):
             for place in range(self.buckets):
                 saved = self.states.get((number, place), {})
-                bucket = Bucket(graph, number, place, spans, saved)
+                bucket = Bucket(graph, number, place, self.buckets, spans, saved)
                 received = {
                     e: Changes.concat(mail.get((e, place), []), e.schema) for e in bucket.exchanges
                 }

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.algebra.expressions import name_text
-from millstream.algebra.node import EVERYWHERE, Node, Spread
+from millstream.algebra.node import EVERYWHERE, ONE, Node, Spread
 
 
 @dataclass(frozen=True, eq=False)
 class Exchange(Node):
-    """The input's changes, spread by these columns; () is all to one bucket, None is anywhere.
+    """The input's changes, spread by these columns, or all to one bucket; None is anywhere.
 
     Hosts carry it out: its input runs on one level, what reads it on the next.
     """
@@ -30,7 +30,7 @@ class Exchange(Node):
         match self.by:
             case None:
                 return "anywhere"
-            case ():
+            case (first, _) if first == ONE:
                 return "to one bucket"
             case by if by == EVERYWHERE:
                 return "everywhere"

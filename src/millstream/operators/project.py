@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate
 from millstream.algebra.expressions import Column, Expression, name_text
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Node, Spread, Step, home_of
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
@@ -47,7 +47,7 @@ class Project(Node):
         return _rename(self.input.key, self.renamed)
 
     def spread(self, given: Spread, *others: Spread) -> Spread:
-        return _rename(given, self.renamed)
+        return given if home_of(given, 1) is not None else _rename(given, self.renamed)
 
     @property
     def words(self) -> str:

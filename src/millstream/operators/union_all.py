@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Node, Spread, Step, home_of
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.operators.identity import identity_of_side
@@ -32,6 +32,8 @@ class UnionAll(Node):
         """The same for all columns at the same positions, or anywhere."""
         names = dict(zip(self.right.schema.names, self.left.schema.names))
         (other,) = others
+        if home_of(given, 1) is not None and given == other:
+            return given
         same = other is not None and all(name in names for name in other)
         return given if same and tuple(names[n] for n in other or ()) == given else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from functools import lru_cache
 
-from millstream.algebra.node import EVERYWHERE, Node, Spread, walk
+from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk
 from millstream.operators import (
     DeltaStar,
     Distinct,
@@ -52,7 +52,9 @@ def serves(given: Spread, need: Spread) -> bool:
     >>> serves(("item",), ("item", "bidder")), serves(("item", "bidder"), ("item",))
     (True, False)
     """
-    return need is None or (given is not None and set(given) <= set(need))
+    if need is None or home_of(given, 1) is not None:
+        return True
+    return given is not None and set(given) <= set(need)
 
 
 def is_small(node: Node) -> bool:
@@ -126,9 +128,9 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
 def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) -> tuple:
     """The spreads of both sides: by what one of them is spread by already, or by all pairs."""
     over, back = dict(pairs), {b: a for a, b in pairs}
-    if left and set(left) <= over.keys():
+    if left is not None and set(left) <= over.keys():
         return left, tuple(over[name] for name in left)
-    if right and set(right) <= back.keys():
+    if right is not None and set(right) <= back.keys():
         return tuple(back[name] for name in right), right
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
@@ -143,6 +145,7 @@ def _level(node: Node, left: Placed, right: Placed) -> list[Placed]:
 
 
 def _exchanged(child: Node, by: Spread) -> Placed:
+    by = one_bucket(child.fingerprint) if by == () or home_of(by, 1) is not None else by
     return Exchange(by, child), by
 
 

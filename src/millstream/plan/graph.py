@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import Node, Spread, walk
 from millstream.operators import (
     Distinct,
     Exchange,
@@ -75,9 +75,9 @@ class Graph:
         return tuple(node for node in self.nodes if isinstance(node, Exchange))
 
     @cached_property
-    def home(self) -> dict[Node, bool]:
-        """True for nodes whose rows are all in one bucket, the first."""
-        return {node: spread_of(node) == () for node in self.nodes}
+    def spreads(self) -> dict[Node, Spread]:
+        """How the rows of every node lie in buckets."""
+        return {node: spread_of(node) for node in self.nodes}
 
     @cached_property
     def sources(self) -> dict[Node, frozenset[str]]:

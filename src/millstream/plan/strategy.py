@@ -12,7 +12,7 @@ from millstream.settings import Settings
 
 
 def physical(root: Node, settings: Settings, views: Iterable[Node] = ()) -> Node:
-    """The plan as it is carried out under the settings; `views` are parts that run by themselves."""
+    """The plan as it is carried out under the settings; `views` are parts that run anyhow."""
     root = optimize(root, views) if settings.rules == "on" else root
     return distribute(choose(root))
 

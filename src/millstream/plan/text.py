@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
-from millstream.algebra.node import EVERYWHERE, Node
+from millstream.algebra.node import EVERYWHERE, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
@@ -267,7 +267,7 @@ def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         return Exchange(tokens.names(), below)
     for word in ("to", "one", "bucket"):
         tokens.expect(word)
-    return Exchange((), below)
+    return Exchange(one_bucket(below.fingerprint), below)
 
 
 _READERS: dict[str, Callable[..., Node]] = {

@@ -128,7 +128,7 @@ def _run_level(
     headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
     spans = job.spans(before, job.advance(before, headers))
     shelf = Shelf.at(parcel.state, number, place)
-    bucket = Bucket(graph, number, place, spans, shelf.read(before_number))
+    bucket = Bucket(graph, number, place, parcel.buckets, spans, shelf.read(before_number))
     mail = {exchange: _mail(exchange, rows) for exchange in bucket.exchanges}
     loaded = time.perf_counter()
     out: list[Row] = []
