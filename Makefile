@@ -14,13 +14,14 @@ help:  ## list the targets
 
 setup: $(READY)  ## make .venv with everything in it; Java from pip if the machine has none
 
-check: $(READY)  ## ruff, mypy, import directions, fast tests: under a minute
+check: $(READY)  ## ruff, mypy, import directions, fast tests: under two minutes
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy -p millstream
-	$(BIN)/python -m pytest -m "not spark and not slow"
+	$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
 test: $(READY)  ## everything: under 15 minutes on two cores
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 -m "not spark"
+	$(BIN)/python -m pytest -m spark
 
 spark: $(READY)  ## the tests that need a Spark session
 	$(BIN)/python -m pytest -m spark

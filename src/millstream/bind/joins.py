@@ -219,7 +219,14 @@ class Joins:
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str
     ) -> tuple[Scope, _On]:
         """The names of both sides, and what the join asks of a pair."""
-        using = join.args.get("using") or self._natural(join, left, right, entry)
+        using = join.args.get("using")
+        if using and join.method == "NATURAL":
+            raise MillstreamError(
+                "NATURAL JOIN takes no USING: it joins by all columns of one name",
+                place_of(using[0], self.text),
+                hint="Leave one of the two out.",
+            )
+        using = using or self._natural(join, left, right, entry)
         if using:
             same = tuple(self._same(node, left, right, entry) for node in using)
             names = tuple(node.name.lower() for node in using)
@@ -257,6 +264,12 @@ class Joins:
         """The columns that NATURAL JOIN stands for: those of one name."""
         if join.method != "NATURAL":
             return []
+        if (on := join.args.get("on")) is not None:
+            raise MillstreamError(
+                "NATURAL JOIN takes no ON: it joins by all columns of one name",
+                place_of(on, self.text),
+                hint="Leave NATURAL out, or move the condition to WHERE.",
+            )
         mine = {name.lower() for name, _ in left.all_columns()}
         shared = [name for name, _ in right.all_columns() if name.lower() in mine]
         if not shared:

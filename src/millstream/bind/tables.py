@@ -58,7 +58,7 @@ def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
     """A declared table, with the rows that it begins with."""
     check_result_name(statement.name, "table", statement.name_place)
     columns = declared_columns(statement.columns)
-    key = tuple(_key_column(name, statement, columns) for name in statement.key)
+    key = _key(statement, columns)
     options = options_of(statement)
     bare = Table(
         statement.name,
@@ -237,6 +237,18 @@ def _loaded(table: Table, statement: CreateTable, reader: Reader, options: dict[
         raise error.at(source_fault(statement, error)) from None
     _check_key(rows, table.key, statement)
     return replace(table, content=static_table(table.name, rows))
+
+
+def _key(statement: CreateTable, columns: Fields) -> tuple[str, ...]:
+    key = tuple(_key_column(name, statement, columns) for name in statement.key)
+    for at, name in enumerate(key):
+        if name in key[:at]:
+            raise MillstreamError(
+                f'column "{name}" stands twice in KEY',
+                statement.key_place,
+                hint="Leave one of them out.",
+            )
+    return key
 
 
 def _key_column(name: str, statement: CreateTable, columns: Fields) -> str:
