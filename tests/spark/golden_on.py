@@ -11,7 +11,7 @@ from millstream.testing.bounded import as_bounded_script
 from millstream.testing.golden_file import read_golden
 
 
-def faults(spark, path: Path, settings: tuple[str, ...] = ("batch_rows=3",)) -> list[str]:
+def faults(spark, path: Path, settings: tuple[str, ...] = ("batch_rows=6",)) -> list[str]:
     """What a golden file's whole run on Spark gives that it should not."""
     with tempfile.TemporaryDirectory() as folder:
         bounded = as_bounded_script(read_golden(path), folder)

@@ -135,3 +135,21 @@ def test_a_finished_run_ends_again(runs: Run, whole) -> None:
     runs.go()
     runs.go()
     assert files(runs.folder / "out") == whole
+
+
+def test_a_query_that_joins_later_sees_what_comes_from_then_on(runs: Run) -> None:
+    """One level more than before, over a view whose rows were there before it came."""
+    added = BIDS + "CREATE VIEW sizes AS SELECT n, count(*) AS items FROM recent GROUP BY n;"
+    runs.go(batches=3)
+    runs.go(added, batches=2)
+    runs.go(added)
+    assert not any("sizes" in notice for notice in runs.notices)
+    changes = (runs.folder / "out" / "sizes.changes.csv").read_text().splitlines()[1:]
+    rows: dict[str, int] = {}
+    for op, _, n, items in (line.split(",") for line in changes):
+        rows.pop(n, None)
+        if op != "-":
+            rows[n] = int(items)
+            assert 0 < rows[n] <= 11
+    final = (runs.folder / "out" / "sizes.csv").read_text().splitlines()[1:]
+    assert {line.split(",")[0]: int(line.split(",")[1]) for line in final} == rows

@@ -12,7 +12,7 @@ from oracle.generate import random_case, write
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark
-CASES, TOGETHER = 120, 20
+CASES, TOGETHER = 80, 20
 
 
 def _cases(count: int) -> list:

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 GOLDEN = Path(__file__).parents[2] / "golden"
 FILES = [
     path
-    for folder in ("operators", "time", "defaults")
+    for folder in ("operators", "time", "subqueries")
     for path in sorted((GOLDEN / folder).glob("*.test"))
     if is_bounded(read_golden(path))
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
-from millstream.engine.store import DamagedState, check_file, write_whole
+from millstream.engine.store import DamagedState, Shelf, check_file, write_whole
 from millstream.errors import MillstreamError, Notice
 
 KEPT = 3
@@ -21,6 +21,8 @@ class Commit:
     """One finished batch: the clock after it, how far results had come, and what was computed.
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
+    `levels` is how many levels there were, and left state; `joined` when queries came that were not
+    there from the beginning.
     """
 
     batch: int
@@ -30,6 +32,8 @@ class Commit:
     streams: dict[str, str] = field(default_factory=dict)
     queries: dict[str, str] = field(default_factory=dict)
     positions: dict[str, Any] = field(default_factory=dict)
+    levels: int = 0
+    joined: dict[str, str] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()
@@ -106,11 +110,11 @@ class Checkpoint:
         return None
 
     def _count_files(self, commit: Commit) -> None:
-        """Every bucket of every level that has state must have the file of this batch."""
-        for level in self.state.glob("level*"):
+        """Every bucket of every level of the batch must have its file."""
+        for level in range(1, commit.levels + 1):
             for bucket in range(commit.buckets):
-                path = level / f"bucket{bucket}" / f"{commit.batch:012d}.state"
-                if (level / f"bucket{bucket}").exists() and not path.exists():
+                path = Shelf.at(self.state, level, bucket).path(commit.batch)
+                if not path.exists():
                     raise DamagedState(f'state file "{path}" is missing')
 
     def _mend_spark(self, batch: int) -> None:
@@ -163,6 +167,17 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
                 Notice(f'query "{name}" of this checkpoint is gone: its state is dropped')
             )
     return notices
+
+
+def settled(job: Job, commit: Commit) -> Job:
+    """The job with when its queries joined; those that a commit does not have join now."""
+    marks = fingerprints(job)
+    queries = []
+    for query in job.queries:
+        known = commit.queries.get(query.name) == marks[query.name]
+        joined = commit.joined.get(query.name, "") if known else f"after batch {commit.batch}"
+        queries.append(replace(query, joined=joined))
+    return replace(job, queries=tuple(queries))
 
 
 def fingerprints(job: Job) -> dict[str, str]:

@@ -12,7 +12,7 @@ from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.plan.graph import Graph
-from millstream.plan.strategy import physical
+from millstream.plan.strategy import joined_at, physical
 from millstream.settings import Settings
 
 
@@ -62,4 +62,5 @@ class Job:
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
     def _physical(self, query: Query, root: Node) -> Node:
-        return physical(root, self.settings, query.views)
+        plan = physical(root, self.settings, query.views)
+        return joined_at(plan, query.joined) if query.joined else plan

@@ -31,6 +31,8 @@ class Query:
     notices: tuple[Notice, ...] = ()
     views: tuple[Node, ...] = ()
     """The parts of the plan that are views of their own: they are computed anyway."""
+    joined: str = ""
+    """When it joined a job that was running already; empty for those of the beginning."""
 
     @property
     def changes_root(self) -> Node:

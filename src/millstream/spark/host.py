@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.algebra.changes import Changes, concat_rows
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints
+from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
 from millstream.engine.clock import Clock, Header
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, in_order, present
@@ -68,8 +68,10 @@ class SparkHost:
         self.checkpoint = Checkpoint(Path(checkpoint or self._temporary or "").absolute())
         self.checkpoint.folder.mkdir(parents=True, exist_ok=True)
         self.commit, notices = self.checkpoint.take_up()
+        self._begun = self.commit.batch if self.commit else None
         if self.commit is not None:
             notices += compare(self.commit, job, self.checkpoint.folder)
+            self.job = job = settled(job, self.commit)
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
@@ -115,9 +117,21 @@ class SparkHost:
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
         with self.lock:
-            self.job = job
+            self.job = job = self._settled(job)
             self.wanted = frozenset(job.telling) if wanted is None else wanted
             self._save()
+
+    def _settled(self, job: Job) -> Job:
+        """Another job, in which queries that go on are told from those that join now."""
+        marks, known = fingerprints(job), fingerprints(self.job)
+        same = {q.name: q.joined for q in self.job.queries if known[q.name] == marks.get(q.name)}
+        if self._begun is None:
+            return job
+        now = f"after batch {self._begun}"
+        return replace(
+            job,
+            queries=tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries),
+        )
 
     def start(self) -> None:
         """Begin to run in the background."""
@@ -224,10 +238,14 @@ class SparkHost:
                 self.failure = self.failure or error
                 raise
 
+    def _left_by(self, level: int) -> int:
+        """The batch that left the state of a level; −1 for one that the last batch did not have."""
+        return self.commit.batch if self.commit and level <= self.commit.levels else -1
+
     def _run(self, frame: DataFrame, number: int) -> None:
         started = time.perf_counter()
+        self._begun = number
         job, path, clock = self.job, self._parcel, self.clock.to_json()
-        before = self.commit.batch if self.commit else -1
         if self.foreign:
             from millstream.spark.foreign import together
 
@@ -238,6 +256,7 @@ class SparkHost:
         flow = frame.mapInArrow(packer(path, clock, number, planned), WIRE)
         for level in range(1, job.graph.depth + 1):
             flow = flow.repartitionById(self.buckets, "bucket")
+            before = self._left_by(level)
             flow = flow.mapInArrow(level_runner(path, clock, level, number, before), WIRE)
         table = flow.where(f"level = {DRIVER}").toArrow()
         gathered = time.perf_counter()
@@ -274,6 +293,8 @@ class SparkHost:
             sizes,
             {n: s.declared for n, s in job.streams.items()},
             fingerprints(job),
+            levels=job.graph.depth,
+            joined={q.name: q.joined for q in job.queries if q.joined},
         )
         self.checkpoint.write(commit)
         self.commit, self.clock = commit, after
