@@ -17,7 +17,7 @@ from millstream.algebra.expressions import (
 from millstream.algebra.node import Node, walk
 from millstream.bind.correlation import Hole, equal, fill, kept, same
 from millstream.bind.times import check_times
-from millstream.errors import Place
+from millstream.errors import MillstreamError, Place
 from millstream.operators import AntiJoin, Attach, Distinct, Join, Project, SemiJoin
 
 Translate = Callable[[Expression], Expression]
@@ -142,7 +142,12 @@ def _together(
     domain = {value: Column(f"#domain{i}", value.type) for i, value in enumerate(wanted)}
     rows: Node | None = None
     if domain:
-        assert plan is not None
+        if plan is None:
+            raise MillstreamError(
+                "IN with a subquery needs FROM",
+                hidden[0].aside.place,
+                hint="Put the value into a subquery in FROM, and compare it in the select list.",
+            )
         rows = Distinct(Project(tuple((c.name, v) for v, c in domain.items()), plan))
     for one in hidden:
         part = one.aside.plan if plan is None else one.aside.over(plan, translate)[0]

@@ -31,11 +31,17 @@ from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of
 from millstream.operators import (
     AntiJoin,
+    Filter,
     Join,
     LookupJoin,
     NonRetroactiveJoin,
+    Now,
     Project,
+    Range,
+    RangeSlide,
+    Rows,
     SemiJoin,
+    Unbounded,
     UnionAll,
 )
 
@@ -207,6 +213,7 @@ class Joins:
         self, kind: str, condition: Expression, left: Node, right: Node, entry: Entry
     ) -> Node:
         if entry.is_non_retroactive:
+            self._check_tuples(left, entry)
             return NonRetroactiveJoin(condition, kind == "left", left, right)
         match kind:
             case "semi":
@@ -214,6 +221,16 @@ class Joins:
             case "anti":
                 return AntiJoin(condition, left, right)
         return joined(kind, condition, left, right)
+
+    def _check_tuples(self, left: Node, entry: Entry) -> None:
+        """A table that is not retroactive meets tuples of a stream, each at its own instant."""
+        if not is_of_one_stream(left):
+            raise MillstreamError(
+                f"{entry.described} is NON RETROACTIVE and meets the tuples of one stream",
+                place_of(entry.node, self.text),
+                detail="What stands before it is made of others, and has no instant of its own.",
+                hint="Join the stream with it first, or in a subquery in FROM.",
+            )
 
     def _on(
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str
@@ -434,3 +451,12 @@ def _equal_keys(
         elif condition != TRUE:
             rest.append(condition)
     return keys, rest
+
+
+def is_of_one_stream(node: Node) -> bool:
+    """True for rows that are elements of a stream in a window, each by itself."""
+    if isinstance(node, (Filter, Project, LookupJoin)):
+        return is_of_one_stream(node.input)
+    if isinstance(node, NonRetroactiveJoin):
+        return is_of_one_stream(node.left)
+    return isinstance(node, (Now, Range, RangeSlide, Rows, Unbounded))

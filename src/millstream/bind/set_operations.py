@@ -21,6 +21,12 @@ def combine(node: exp.SetOperation, left: Node, right: Node, skip: int, text: st
 
     Of the columns, the first `skip` are the domain's.
     """
+    if node.args.get("by_name"):
+        raise MillstreamError(
+            f"{node.key.upper()} BY NAME is not part of the language",
+            word_place(node, text),
+            hint="Write the columns of both sides in the same order.",
+        )
     check_times(left, right, place_of(node.expression, text))
     left, right = _alike(node, left, right, skip, text)
     bags = not node.args.get("distinct")

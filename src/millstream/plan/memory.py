@@ -13,12 +13,19 @@ from millstream.operators import (
     Intersect,
     Join,
     Minus,
+    Now,
+    Range,
+    RangeSlide,
     Rows,
     Rstream,
     Scan,
     SemiJoin,
+    TableScan,
     TopK,
+    Unbounded,
+    UnionAll,
 )
+from millstream.operators.rows import EVER
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
@@ -27,7 +34,7 @@ def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
     told = _told_elsewhere(plan)
     found = [notice for node in walk(plan) if node not in told for notice in _of(node)]
-    if stored and _is_endless(plan):
+    if stored and plan.monotonic and _is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
 
@@ -76,8 +83,7 @@ def _of_groups(node: GroupBy) -> list[Notice]:
         keys = ", ".join(node.keys)
         found.append(Notice(f"the state of GROUP BY {keys} grows with every new group", WINDOW))
     ordered = [c for c in node.calls if c.function in ORDERED]
-    if ordered:
-        name = ordered[0].function
+    for name in dict.fromkeys(call.function for call in ordered):
         found.append(Notice(f"the state of {name} grows with every new value", WINDOW))
     return found
 
@@ -107,6 +113,17 @@ def _streams(node: Node) -> str:
 
 def _is_endless(node: Node) -> bool:
     """True when rows never leave by themselves: every window on the way is unbounded."""
-    if node.is_stream or not node.monotonic:
-        return False
-    return any(isinstance(part, Scan) for part in walk(node))
+    match node:
+        case Unbounded() | RangeSlide(length=None):
+            return True
+        case Rows(count=count, length=length):
+            return count >= EVER and length is None
+        case Now() | Range() | RangeSlide():
+            return False
+        case UnionAll():
+            return any(map(_is_endless, node.inputs))
+        case Join() | Intersect():
+            return all(map(_is_endless, node.inputs))
+        case GroupBy(keys=()) | TopK(limit=int()) | TableScan():
+            return False
+    return bool(node.inputs) and not node.is_stream and _is_endless(node.inputs[0])
