@@ -6,15 +6,15 @@ from oracle.generate import FOCUSES, random_case
 from laws.engine import outcome, shrunk
 
 CHUNK = 50
-CASES = 1200
+CASES = 800
 CONFIGURATIONS = {
     "one row per batch": {"batch_rows": "1"},
     "batches of three, seven buckets": {"batch_rows": "3", "buckets": "7"},
     "one bucket": {"buckets": "1"},
     "rules off": {"rules": "off", "batch_rows": "5"},
 }
-PER_CONFIGURATION = 120
-PER_FOCUS = 30
+PER_CONFIGURATION = 100
+PER_FOCUS = 25
 
 
 def check(

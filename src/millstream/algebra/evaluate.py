@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,10 +41,14 @@ def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Ar
             return rows.column(rows.schema.get_field_index(name))
         case Literal(value=value, type=kind):
             return pa.repeat(pa.scalar(value, kind), length)
-        case Call(function=function, arguments=arguments, type=kind):
-            values = [evaluate(a, rows, length) for a in arguments]
-            result = _computed(FUNCTIONS[function], values)
-            return result if result.type == kind else cast(result, kind)
+        case Call():
+            known = _known.get()
+            if known is None:
+                return _called(expression, rows, length)
+            key = id(rows), expression
+            if key not in known:
+                known[key] = rows, _called(expression, rows, length)
+            return known[key][1]
         case Cast(argument=argument, type=kind):
             return cast(evaluate(argument, rows, length), kind)
         case Case(branches=branches, default=default, type=kind):
@@ -50,6 +58,31 @@ def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Ar
                 result = pc.if_else(holds, evaluate(value, rows, length), result)
             return whole_array(result)
     raise TypeError(f"not an expression: {expression!r}")
+
+
+@contextmanager
+def computed_once() -> Iterator[None]:
+    """Within it, equal calls of functions over the same rows are computed once.
+
+    For many queries over one stream, whose conditions have parts in common.
+    """
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+_known: ContextVar[dict[tuple[int, Expression], tuple[pa.RecordBatch, pa.Array]] | None] = (
+    ContextVar("known", default=None)
+)
+"""What was computed, with its rows: as long as they are here, nobody else has their id."""
+
+
+def _called(call: Call, rows: pa.RecordBatch, length: int) -> pa.Array:
+    values = [evaluate(argument, rows, length) for argument in call.arguments]
+    result = _computed(FUNCTIONS[call.function], values)
+    return result if result.type == call.type else cast(result, call.type)
 
 
 def holds(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarray:

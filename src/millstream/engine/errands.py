@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.evaluate import computed_once
 from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
 from millstream.connect.source import Comparison, Slab, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
-from millstream.engine.level import run_stateless, split
+from millstream.engine.level import Reading, split
 from millstream.engine.outputs import late_rows, late_schema
 from millstream.operators import Exchange
 from millstream.plan.graph import Graph
@@ -184,13 +185,15 @@ def _send(
     graph: Graph, elements: Mapping[str, Changes], buckets: int, turn: int
 ) -> list[tuple[Exchange, int, Changes, int]]:
     sent = []
-    for exchange in graph.exchanges:
-        if graph.level[exchange] == 1 and graph.sources[exchange] & elements.keys():
-            changes = run_stateless(exchange.input, elements, NO_SPAN)
-            if not graph.needs_arrival[exchange]:
-                changes = replace(changes, seq=np.zeros(len(changes), np.int64))
-            for bucket, part in split(changes, exchange, buckets, turn).items():
-                sent.append((exchange, bucket, part, turn))
+    reading = Reading(elements, NO_SPAN)
+    with computed_once():
+        for exchange in graph.exchanges:
+            if graph.level[exchange] == 1 and graph.sources[exchange] & elements.keys():
+                changes = reading.output(exchange.input)
+                if not graph.needs_arrival[exchange]:
+                    changes = replace(changes, seq=np.zeros(len(changes), np.int64))
+                for bucket, part in split(changes, exchange, buckets, turn).items():
+                    sent.append((exchange, bucket, part, turn))
     return sent
 
 

@@ -134,13 +134,25 @@ def read_scan(scan: Scan, elements: Changes) -> Changes:
     return elements.with_rows(elements.rows.select([name for name, _ in scan.columns]))
 
 
-def run_stateless(node: Node, elements: Mapping[str, Changes], span: Span) -> Changes:
-    """A plan of operators without state over what was just read of one stream or several."""
-    if isinstance(node, Scan):
-        there = elements.get(node.stream)
-        return Changes.empty(node.schema) if there is None else read_scan(node, there)
-    inputs = [run_stateless(child, elements, span) for child in node.inputs]
-    return node.step({}, *inputs, span)[1]
+@dataclass
+class Reading:
+    """Plans of operators without state over what was just read: equal parts are computed once."""
+
+    elements: Mapping[str, Changes]
+    span: Span
+    done: dict[Node, Changes] = field(default_factory=dict)
+
+    def output(self, node: Node) -> Changes:
+        """What the node gives; nothing for a stream of which nothing was read."""
+        if node not in self.done:
+            self.done[node] = self._computed(node)
+        return self.done[node]
+
+    def _computed(self, node: Node) -> Changes:
+        if isinstance(node, Scan):
+            there = self.elements.get(node.stream)
+            return Changes.empty(node.schema) if there is None else read_scan(node, there)
+        return node.step({}, *map(self.output, node.inputs), self.span)[1]
 
 
 def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict[int, Changes]:

@@ -47,7 +47,14 @@ def with_time(
     stream = SILENT[domain] if streams else BEGINNING
     clock = replace(stream.scan(), columns=())
 
+    done: dict[Node, Node] = {}
+
     def settled(node: Node) -> Node:
+        if node not in done:
+            done[node] = changed(node)
+        return done[node]
+
+    def changed(node: Node) -> Node:
         if isinstance(node, TableScan) and node.input is None:
             return replace(node, input=clock, since=node.since or tuple(streams))
         if isinstance(node, TableScan) and node.table.digest in known:
