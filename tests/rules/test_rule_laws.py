@@ -24,7 +24,7 @@ from millstream.session import Session
 pytestmark = pytest.mark.slow
 
 SEEDS = range(2_000)
-FIRINGS = 25
+FIRINGS = 15
 """How often a rule must have applied, to plans with an answer, for its law to count as tested."""
 
 STEPS_PER_NODE = 20

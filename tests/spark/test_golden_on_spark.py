@@ -12,11 +12,24 @@ from spark.golden_on import faults
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 GOLDEN = Path(__file__).parents[2] / "golden"
+OFTEN_ENOUGH = (
+    "now",
+    "range",
+    "filter",
+    "project",
+    "scan",
+    "stamp",
+    "unbounded",
+    "elements",
+    "intersect",
+)
+"""Operators that stand in the other files as well."""
+
 FILES = [
     path
-    for folder in ("operators", "time", "subqueries")
+    for folder in ("operators", "time")
     for path in sorted((GOLDEN / folder).glob("*.test"))
-    if is_bounded(read_golden(path))
+    if is_bounded(read_golden(path)) and path.stem not in OFTEN_ENOUGH
 ]
 MAIN = [
     p for p in FILES if p.stem in ("group_by", "rows", "range_slide", "tagged", "stored", "slack")
