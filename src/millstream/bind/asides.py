@@ -15,10 +15,11 @@ from millstream.algebra.expressions import (
     conjuncts,
 )
 from millstream.algebra.node import Node, walk
-from millstream.bind.correlation import Hole, equal, fill, kept, same
+from millstream.bind.correlation import Hole, equal, fill, same
 from millstream.bind.times import check_times
 from millstream.errors import MillstreamError, Place
 from millstream.operators import AntiJoin, Attach, Distinct, Join, Project, SemiJoin
+from millstream.operators.project import handed_on
 
 Translate = Callable[[Expression], Expression]
 """From the columns of FROM to those of a plan: what they are after grouping."""
@@ -101,7 +102,7 @@ class Hidden:
         if not ties:
             return both
         added = [(n, Column(n, rows.schema.field(n).type)) for n in self.values]
-        return Project((*kept(plan), *added), both)
+        return Project((*handed_on(plan.schema), *added), both)
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _together(
         ]
         both = Join(conjunction(ties), rows, part)
         added = [(n, Column(n, part.schema.field(n).type)) for n in one.values]
-        rows = Project((*kept(rows), *added), both)
+        rows = Project((*handed_on(rows.schema), *added), both)
     assert rows is not None
     return rows, domain
 
@@ -208,7 +209,7 @@ class Attachment:
             for hidden in used:
                 if hidden.values[0] not in plan.schema.names:
                     plan = hidden.attach(plan, self.base, self.translate)
-            self.plan = Project((*kept(below), (name, value)), plan)
+            self.plan = Project((*handed_on(below.schema), (name, value)), plan)
         return Column(name, value.type)
 
 

@@ -24,7 +24,9 @@ from millstream.algebra.expressions import (
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.types import BOOLEAN
 from millstream.bind.scope import Scope
-from millstream.operators import AntiJoin, Filter, Join, Project, UnionAll
+from millstream.operators import AntiJoin, Join, Project, UnionAll
+from millstream.operators.filter import filtered
+from millstream.operators.project import handed_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +126,9 @@ def correlated(plan: Node, conditions: list[Expression], outer: Outer) -> Node:
         given = [(name, found[1]) for name, found in equal.items() if found is not None]
         done = [found[0] for found in equal.values() if found is not None]
         inner += [is_not_null(value) for _, value in given]
-        plan = Project((*given, *kept(plan)), filtered(plan, inner))
-        return filtered(plan, [c for c in mixed if c not in done])
-    return Join(conjunction(mixed), filtered(plan, inner), outer.hole)
+        plan = Project((*given, *handed_on(plan.schema)), filtered(inner, plan))
+        return filtered([c for c in mixed if c not in done], plan)
+    return Join(conjunction(mixed), filtered(inner, plan), outer.hole)
 
 
 def _equal_to(
@@ -140,15 +142,6 @@ def _equal_to(
                     if mine == column and not outer.mentioned(other):
                         return condition, other
     return None
-
-
-def filtered(plan: Node, conditions: list[Expression]) -> Node:
-    return Filter(conjunction(conditions), plan) if conditions else plan
-
-
-def kept(plan: Node) -> list[tuple[str, Expression]]:
-    """All columns of a plan, as outputs of a projection."""
-    return [(f.name, Column(f.name, f.type)) for f in plan.schema]
 
 
 def is_not_null(value: Expression) -> Expression:
@@ -182,7 +175,7 @@ def completed(plan: Node, domain: Node, defaults: Sequence[Expression]) -> Node:
     )
     missing = AntiJoin(condition, domain, there)
     rest = [(f.name, d) for f, d in zip(list(plan.schema)[len(names) :], defaults)]
-    return UnionAll(plan, Project((*kept(domain), *rest), missing))
+    return UnionAll(plan, Project((*handed_on(domain.schema), *rest), missing))
 
 
 def fill(plan: Node, hole: Hole, domain: Node) -> Node:

@@ -44,6 +44,7 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
+from millstream.operators.project import handed_on
 
 Test = Callable[[Node, Scope, list[exp.Expr]], Node]
 """Keeps the rows of a plan that meet conditions with subqueries."""
@@ -357,15 +358,11 @@ def joined(kind: str, condition: Expression, left: Node, right: Node) -> Node:
     result: Node = Join(condition, left, right)
     if kind in ("left", "full"):
         alone: Node = AntiJoin(condition, left, right)
-        result = UnionAll(result, Project((*_kept(left), *_nulls(right)), alone))
+        result = UnionAll(result, Project((*handed_on(left.schema), *_nulls(right)), alone))
     if kind in ("right", "full"):
         alone = AntiJoin(condition, right, left)
-        result = UnionAll(result, Project((*_nulls(left), *_kept(right)), alone))
+        result = UnionAll(result, Project((*_nulls(left), *handed_on(right.schema)), alone))
     return result
-
-
-def _kept(plan: Node) -> list[tuple[str, Expression]]:
-    return [(f.name, Column(f.name, f.type)) for f in plan.schema]
 
 
 def _nulls(plan: Node) -> list[tuple[str, Expression]]:
@@ -411,7 +408,7 @@ def _merge(
     plan: Node, scope: Scope, left: Scope, right: Scope, names: tuple[str, ...], kind: str
 ) -> tuple[Node, Scope]:
     """The columns of USING in an outer join: the right one, or the one of the two that is there."""
-    outputs = _kept(plan)
+    outputs = list(handed_on(plan.schema))
     merged = {}
     for name in names:
         mine, theirs = left.resolve(name), right.resolve(name)

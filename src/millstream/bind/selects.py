@@ -26,7 +26,6 @@ from millstream.bind.correlation import (
     Outer,
     completed,
     correlated,
-    filtered,
 )
 from millstream.bind.expressions import Expressions
 from millstream.bind.grouping import Grouping, after_grouping
@@ -41,6 +40,7 @@ from millstream.bind.trees import and_parts, has_aggregate, has_query, is_query,
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Project
+from millstream.operators.filter import filtered
 
 COUNTS = ("count", "count_distinct")
 """Aggregates that are 0 of nothing; all others are NULL."""
@@ -131,7 +131,7 @@ class Select:
             items = bind_items(self.node, self._expressions("the select list"))
             values = [item.value for item in items]
         assert self.source is not None
-        plan = filtered(self.source.plan, [c for c in where.plain if not outer.mentioned(c)])
+        plan = filtered([c for c in where.plain if not outer.mentioned(c)], self.source.plan)
         base = plan
         for test in where.tests:
             plan = test.apply(plan, base, _unchanged)
@@ -199,7 +199,7 @@ class Select:
         if self.outer is not None:
             plan = correlated(plan, list(where.plain), self.outer)
         else:
-            plan = filtered(plan, list(where.plain))
+            plan = filtered(where.plain, plan)
         base = plan
         for test in where.tests:
             plan = test.apply(plan, base, _unchanged)

@@ -44,12 +44,26 @@ def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
 def settled(events: Events) -> Events:
     """The same events without rows that leave and enter as the same tuple at one instant."""
     every = events.merged()
-    keys = [*every.rows.columns, pa.array(every.seq), pa.array(every.ts)]
-    codes, first = factorize(keys, len(every))
-    sums = np.bincount(codes, weights=every.weight, minlength=len(first)).astype(np.int64)
-    kept = np.flatnonzero(sums)
-    found = replace(every.take(first[kept]), weight=sums[kept])
+    found = summed(every, every.ts)
     return Events(found.in_time_order(), Changes.empty(found.schema))
+
+
+def summed(rows: Changes, instants: np.ndarray) -> Changes:
+    """Rows of one tuple and instant as one, with the sum of their weights; none of weight 0."""
+    index, sums = add_up(rows, instants)
+    return replace(rows.take(index), weight=sums)
+
+
+def add_up(rows: Changes, beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of every tuple with equal numbers beside it, and the sum of their weights.
+
+    Those whose weights come to nothing are left out.
+    """
+    keys = [*rows.rows.columns, pa.array(rows.seq), pa.array(beside)]
+    codes, first = factorize(keys, len(rows))
+    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
+    kept = np.flatnonzero(sums)
+    return first[kept], sums[kept]
 
 
 def _due(part: Changes, span: Span) -> Changes:
@@ -72,10 +86,4 @@ def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np
 
 def _cancel(ends: Changes) -> Changes:
     """One end for rows of the same tuple: those that left early and what took them back go."""
-    if not (ends.weight < 0).any():
-        return ends
-    keys = [*ends.rows.columns, pa.array(ends.seq), pa.array(ends.exp)]
-    codes, first = factorize(keys, len(ends))
-    sums = np.bincount(codes, weights=ends.weight, minlength=len(first)).astype(np.int64)
-    kept = np.flatnonzero(sums)
-    return replace(ends.take(first[kept]), weight=sums[kept])
+    return summed(ends, ends.exp) if (ends.weight < 0).any() else ends

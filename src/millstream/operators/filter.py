@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import holds
-from millstream.algebra.expressions import Expression
+from millstream.algebra.expressions import Expression, conjunction
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
@@ -36,3 +37,8 @@ class Filter(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes.keep(holds(self.condition, changes.rows, len(changes)))
+
+
+def filtered(parts: Sequence[Expression], node: Node) -> Node:
+    """The node below a filter; the node itself when there is nothing to test."""
+    return Filter(conjunction(list(parts)), node) if parts else node

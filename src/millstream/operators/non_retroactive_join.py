@@ -17,6 +17,7 @@ from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.keys import factorize, hashes_of
+from millstream.operators.events import add_up
 from millstream.operators.keyed import Index, Keys, meetings
 from millstream.operators.to_stream import compact
 
@@ -186,11 +187,8 @@ def _candidates(
 
 def _present(i: np.ndarray, partners: Changes) -> tuple[np.ndarray, Changes]:
     """Pairs without those whose partner had left again: its weights come to nothing."""
-    keys = [pa.array(i), pa.array(partners.seq), *partners.rows.columns]
-    codes, first = factorize(keys, len(i))
-    sums = np.bincount(codes, weights=partners.weight, minlength=len(first)).astype(np.int64)
-    kept = np.flatnonzero(sums)
-    return i[first[kept]], replace(partners.take(first[kept]), weight=sums[kept])
+    index, sums = add_up(partners, i)
+    return i[index], replace(partners.take(index), weight=sums)
 
 
 def _taken(results: Changes, codes: np.ndarray, gone: Changes, gone_codes: np.ndarray) -> Changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -15,6 +16,8 @@ from millstream.algebra.node import Node, Spread, Step, home_of
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
+Outputs = tuple[tuple[str, Expression], ...]
+
 
 @dataclass(frozen=True, eq=False)
 class Project(Node):
@@ -26,7 +29,7 @@ class Project(Node):
     stateless: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
 
-    outputs: tuple[tuple[str, Expression], ...]
+    outputs: Outputs
     input: Node
 
     @property
@@ -65,3 +68,9 @@ def _rename(columns: tuple[str, ...] | None, names: dict[str, str]) -> tuple[str
     if columns is None or not all(column in names for column in columns):
         return None
     return tuple(names[column] for column in columns)
+
+
+def handed_on(schema: pa.Schema, names: Iterable[str] | None = None) -> Outputs:
+    """Outputs of a projection that hands on columns as they are; all of them without names."""
+    kept = schema.names if names is None else names
+    return tuple((n, Column(n, schema.field(n).type)) for n in kept)

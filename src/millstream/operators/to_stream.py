@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
-from millstream.columns.keys import factorize
 from millstream.columns.order import is_among
-from millstream.operators.events import Events, net, unfold
+from millstream.operators.events import Events, add_up, net, summed, unfold
 from millstream.operators.identity import identity_of_elements
 
 
@@ -146,11 +144,7 @@ def active_instants(events: Events) -> np.ndarray:
     A row that leaves and enters as the same tuple has stayed.
     """
     every = events.merged()
-    codes, first = factorize(
-        [*every.rows.columns, pa.array(every.seq), pa.array(every.ts)], len(every)
-    )
-    sums = np.bincount(codes, weights=every.weight, minlength=len(first))
-    return np.unique(every.ts[first[sums != 0]])
+    return np.unique(every.ts[add_up(every, every.ts)[0]])
 
 
 def _elements(found: Changes) -> Changes:
@@ -181,25 +175,14 @@ def _expand(rows: Changes, instants: np.ndarray) -> Changes:
 
 def settle(rows: Changes) -> Changes:
     """Let rows of weight −1 cancel equal rows at the same instant; what is left has weight 1."""
-    summed = _summed(rows, rows.ts)
-    if (summed.weight == 1).all():
-        return summed
-    copies = summed.take(np.repeat(np.arange(len(summed)), np.maximum(summed.weight, 0)))
+    if (rows.weight == 1).all():
+        return rows
+    left = summed(rows, rows.ts)
+    copies = left.take(np.repeat(np.arange(len(left)), np.maximum(left.weight, 0)))
     return replace(copies, weight=np.ones(len(copies), np.int64))
 
 
 def compact(rows: Changes) -> Changes:
     """The same content in fewer rows, from the last of their starts on: rows that left early and
     what took them back go."""
-    return _summed(rows, rows.exp)
-
-
-def _summed(rows: Changes, instants: np.ndarray) -> Changes:
-    """Rows of one tuple and instant as one, with the sum of their weights; none of weight 0."""
-    if (rows.weight == 1).all():
-        return rows
-    keys = [*rows.rows.columns, pa.array(instants), pa.array(rows.seq)]
-    codes, first = factorize(keys, len(rows))
-    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
-    kept = np.flatnonzero(sums)
-    return replace(rows.take(first[kept]), weight=sums[kept])
+    return rows if (rows.weight == 1).all() else summed(rows, rows.exp)

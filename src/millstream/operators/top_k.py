@@ -18,7 +18,7 @@ from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import sorted_order
 from millstream.columns.positions import as_intervals, follow_positions
-from millstream.operators.events import unfold
+from millstream.operators.events import summed, unfold
 
 EVER = 2**61
 """A number of rows that no relation has: the end of a TopK without LIMIT."""
@@ -179,7 +179,8 @@ class TopK(Node):
 
     def _all(self, near: pa.RecordBatch, far: Log) -> pa.RecordBatch:
         """All rows as near ones."""
-        rows = _summed(Changes.concat(far.all(), self.schema))
+        rows = Changes.concat(far.all(), self.schema)
+        rows = summed(rows, rows.exp)
         columns = [*rows.rows.columns, pa.array(rows.seq), pa.array(rows.weight)]
         none = pa.array(np.zeros(len(rows), np.bool_))
         fetched = pa.RecordBatch.from_arrays([*columns, none], schema=self._near_schema)
@@ -257,14 +258,6 @@ def _added(far: Log, rows: Changes) -> Log:
     grown = far.append(content, content.exp)
     if grown.rows <= NEAR or not far.chunks or grown.rows <= 2 * far.chunks[0].rows:
         return grown
-    whole = _summed(Changes.concat(grown.all(), rows.schema))
+    whole = Changes.concat(grown.all(), rows.schema)
+    whole = summed(whole, whole.exp)
     return Log().append(whole, whole.exp)
-
-
-def _summed(rows: Changes) -> Changes:
-    """Every row once, with its weights added up; without those that have gone."""
-    codes, first = factorize([*rows.rows.columns, pa.array(rows.seq)], len(rows))
-    sums = np.zeros(len(first), np.int64)
-    np.add.at(sums, codes, rows.weight)
-    kept = np.flatnonzero(sums)
-    return replace(rows.take(first[kept]), weight=sums[kept])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
@@ -13,13 +13,12 @@ from millstream.algebra.expressions import (
     Expression,
     Literal,
     columns_of,
-    conjunction,
     conjuncts,
     rewrite,
     walk,
 )
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, Project
+from millstream.operators import Project
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 FEW_CALLS = 4
@@ -43,11 +42,6 @@ def parted(
     return mine, rest
 
 
-def filtered(parts: Sequence[Expression], node: Node) -> Node:
-    """The node below a filter; the node itself when there is nothing to test."""
-    return Filter(conjunction(list(parts)), node) if parts else node
-
-
 def substitute(expression: Expression, values: Mapping[str, Expression]) -> Expression:
     """The expression with columns replaced by what stands for them."""
     return rewrite(expression, lambda e: values.get(e.name) if isinstance(e, Column) else None)
@@ -57,14 +51,6 @@ def with_left(node: Node, left: Node) -> Node:
     """The node with another first input."""
     first = node.inputs[0]
     return map_inputs(node, lambda child: left if child is first else child)
-
-
-def columns(
-    schema: pa.Schema, names: Iterable[str] | None = None
-) -> tuple[tuple[str, Column], ...]:
-    """Outputs of a projection that hands on columns as they are; all of them without names."""
-    kept = schema.names if names is None else names
-    return tuple((n, Column(n, schema.field(n).type)) for n in kept)
 
 
 def moves_columns_only(node: Project) -> bool:

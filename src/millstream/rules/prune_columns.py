@@ -25,7 +25,7 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
-from millstream.rules.pieces import columns
+from millstream.operators.project import handed_on
 
 Names = frozenset[str]
 
@@ -93,7 +93,7 @@ def _cut(node: Node, used: Names) -> Node:
     """An input of a join that keeps its rows: without the columns nobody uses, whatever it is."""
     node = _narrow(node, used)
     kept = [name for name in node.schema.names if name in used]
-    return node if len(kept) == len(node.schema) else Project(columns(node.schema, kept), node)
+    return node if len(kept) == len(node.schema) else Project(handed_on(node.schema, kept), node)
 
 
 def _narrow_union(node: UnionAll, used: Names) -> Node:
@@ -104,7 +104,7 @@ def _narrow_union(node: UnionAll, used: Names) -> Node:
         return node
 
     def side(source: Node) -> Node:
-        return Project(columns(source.schema, [source.schema.names[i] for i in places]), source)
+        return Project(handed_on(source.schema, [source.schema.names[i] for i in places]), source)
 
     return UnionAll(side(node.left), side(node.right))
 

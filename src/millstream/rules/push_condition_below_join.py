@@ -7,7 +7,8 @@ from dataclasses import replace
 from millstream.algebra.expressions import conjunction
 from millstream.algebra.node import Node
 from millstream.operators import AntiJoin, Join, LookupJoin, NonRetroactiveJoin, SemiJoin
-from millstream.rules.pieces import conditions, filtered, parted
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, parted
 
 
 def push_condition_below_join(node: Node) -> Node | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import Dstream, Elements, Filter, Istream
-from millstream.rules.pieces import conditions, filtered, takes_equals_alike
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, takes_equals_alike
 
 
 def push_filter_below_istream(node: Node) -> Node | None:

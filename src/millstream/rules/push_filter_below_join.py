@@ -13,7 +13,8 @@ from millstream.operators import (
     NonRetroactiveJoin,
     SemiJoin,
 )
-from millstream.rules.pieces import conditions, filtered, parted, with_left
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, parted, with_left
 
 
 def push_filter_below_join(node: Node) -> Node | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import Filter, GroupBy, Rows, TopK
-from millstream.rules.pieces import conditions, filtered, parted, takes_equals_alike
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, parted, takes_equals_alike
 
 
 def push_filter_below_partitions(node: Node) -> Node | None:

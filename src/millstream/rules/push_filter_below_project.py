@@ -7,7 +7,8 @@ from dataclasses import replace
 from millstream.algebra.expressions import Column, Expression, columns_of
 from millstream.algebra.node import Node
 from millstream.operators import Filter, Project
-from millstream.rules.pieces import conditions, filtered, is_cheap, substitute
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, is_cheap, substitute
 
 
 def push_filter_below_project(node: Node) -> Node | None:

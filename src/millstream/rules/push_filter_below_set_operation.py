@@ -7,7 +7,8 @@ from dataclasses import replace
 from millstream.algebra.expressions import Column, Expression, conjunction
 from millstream.algebra.node import Node
 from millstream.operators import Distinct, Filter, Intersect, Minus, UnionAll
-from millstream.rules.pieces import conditions, filtered, substitute, takes_equals_alike
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, substitute, takes_equals_alike
 
 
 def push_filter_below_set_operation(node: Node) -> Node | None:

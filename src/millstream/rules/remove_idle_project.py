@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millstream.algebra.node import Node
 from millstream.operators import Project
-from millstream.rules.pieces import columns
+from millstream.operators.project import handed_on
 
 
 def remove_idle_project(node: Node) -> Node | None:
@@ -16,6 +16,6 @@ def remove_idle_project(node: Node) -> Node | None:
     Sound because it hands on every row as it is.
     """
     match node:
-        case Project(outputs=outputs, input=source) if outputs == columns(source.schema):
+        case Project(outputs=outputs, input=source) if outputs == handed_on(source.schema):
             return source
     return None
