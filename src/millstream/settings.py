@@ -21,8 +21,9 @@ NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024}
 class Settings:
     """`batch_rows` is per batch and source; `buckets` 0 means one for every core.
 
-    `sharing`, `strategy`, `search` and `native` are accepted for scripts that set them: the parts
-    of the system they choose between have one way so far.
+    `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
+    ends in structures that suit the update pattern. `sharing`, `search` and `native` are accepted
+    for scripts that set them: the parts of the system they choose between have one way so far.
     """
 
     batch_rows: int = 1_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from millstream.algebra.node import Node
@@ -12,7 +12,7 @@ from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.plan.graph import Graph
-from millstream.plan.strategy import joined_at, physical
+from millstream.plan.strategy import NEGATIVE, joined_at, physical
 from millstream.settings import Settings
 
 
@@ -27,6 +27,8 @@ class Job:
     queries: tuple[Query, ...]
     settings: Settings
     changes: frozenset[str] = frozenset()
+    drains: bool = False
+    """Whether state of the strategy `negative` is taken over, with rows that it gave out open."""
 
     @cached_property
     def telling(self) -> dict[str, Node]:
@@ -50,6 +52,18 @@ class Job:
     def graph(self) -> Graph:
         return Graph(tuple(dict.fromkeys((*self.telling.values(), *self.keeping.values()))))
 
+    def after(self, strategy: str, drains: bool) -> Job:
+        """The job, going on with state that another strategy may have left."""
+        left_open = drains or strategy == NEGATIVE
+        return replace(self, drains=left_open and self.settings.strategy != NEGATIVE)
+
+    def with_strategy(self, strategy: str | None) -> Job:
+        """The job under another strategy, going on with the state of this one."""
+        if strategy is None:
+            return self
+        settings = replace(self.settings, strategy=strategy)
+        return replace(self, settings=settings).after(self.settings.strategy, self.drains)
+
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)
 
@@ -62,5 +76,5 @@ class Job:
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
     def _physical(self, query: Query, root: Node) -> Node:
-        plan = physical(root, self.settings, query.views)
+        plan = physical(root, self.settings, query.views, self.drains)
         return joined_at(plan, query.joined) if query.joined else plan

@@ -50,10 +50,10 @@ class Level:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
                 changes = [given.plain() for given in changes]
-            state = {} if node.stateless else self.load(node.fingerprint)
+            state = {} if node.stateless else self.load(node.state_name)
             state, result = node.step(state, *changes, self.spans[node])
             if not node.stateless:
-                self.states[node.fingerprint] = state
+                self.states[node.state_name] = state
         self.received[node] = result
         return result
 
@@ -98,10 +98,10 @@ class Bucket:
         """What has come and is final by now, in the order of time; rows of open instants wait."""
         if self.graph.level[exchange.input] > 0:
             return changes.in_time_order()
-        log = self.saved.get(exchange.fingerprint, {}).get("waiting", Log())
+        log = self.saved.get(exchange.state_name, {}).get("waiting", Log())
         assert isinstance(log, Log)
         waiting, due = release(log, changes, self.spans[exchange])
-        self.states[exchange.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
+        self.states[exchange.state_name] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
     def _cuts(self, exchange: Exchange, due: Mapping[Exchange, Changes]) -> list[int]:

@@ -111,18 +111,19 @@ class LocalHost:
         level = self.job.graph.level[root]
         beat = self.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
-            stored.content(self.states.get((level, b), {}).get(root.fingerprint, {}), beat)
+            stored.content(self.states.get((level, b), {}).get(root.state_name, {}), beat)
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
 
-    def restarted(self, folder: Path) -> LocalHost:
-        """A new host that goes on where this one is, from files that hold all its state."""
+    def restarted(self, folder: Path, strategy: str | None = None) -> LocalHost:
+        """A new host that goes on where this one is, from files that hold all its state; it may go
+        on with another strategy."""
         for at, held in self.states.items():
             Shelf.at(folder, *at).write(self.batches, held)
         states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
-        return replace(self, clock=clock, states=states)
+        return replace(self, job=self.job.with_strategy(strategy), clock=clock, states=states)
 
     def finish(self) -> None:
         for name in self.job.keeping:

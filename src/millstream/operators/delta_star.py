@@ -9,14 +9,16 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
-from millstream.algebra.time import DAWN, Span
+from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
+from millstream.operators.counted import counts_of
+from millstream.operators.distinct import Distinct
 from millstream.operators.identity import identity_of_values
 from millstream.operators.keyed import Latest
 
@@ -43,17 +45,25 @@ class DeltaStar(Node):
         return tuple(self.schema.names)
 
     @property
+    def meaning(self) -> str:  # type: ignore[override]
+        return Distinct(self.input).meaning
+
+    @property
     def label(self) -> Label:
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if "counts 0" not in state:
+            return self._told(state, changes, span)
+        state, restated = self._from_distinct(state, span)
+        state, out = self._told(state, changes, span)
+        return state, Changes.concat([restated, out], self.schema)
+
+    def _told(self, state: State, changes: Changes, span: Span) -> Step:
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
-        promised: Log = state.get("promised", Log())
-        due = [
-            part.keep((part.exp > span.start) & (part.exp <= span.end))
-            for part in promised.touching(span.start, span.end)
-        ]
+        buffer, promised = self.manner.buffer, state.get("promised", Log())
+        due = buffer.due(promised, span)
         every = Changes.concat([*due, changes], self.schema)
         codes, first = factorize(every.rows.columns, len(every))
         values = take_rows(every.rows, first)
@@ -68,7 +78,7 @@ class DeltaStar(Node):
         moved = np.flatnonzero((told != before) | (until != reached))
         entries = _entries(values, moved, told, until)
         promises = _entries(values, np.flatnonzero(told != before), told, told)
-        kept = promised.after(span.end).append(promises, promises.exp)
+        kept = buffer.add(promised, promises, span.end)
         rows = take_rows(values, code)
         out = Changes(
             rows, start, stop, np.ones(len(code), np.int64), identity_of_values(rows, len(code))
@@ -77,6 +87,36 @@ class DeltaStar(Node):
             "known": known.add(entries, hashes[moved], span.end).log,
             "promised": kept,
         }, out
+
+    def _from_distinct(self, state: State, span: Span) -> Step:
+        """State that Distinct left: every value until the end of its last copy. What it told openly
+        is told with that end from now on, so that the two sums are the same."""
+        values = counts_of(state["counts 0"], self.schema)
+        count = len(values)
+        rows = Changes.concat(state["due 0"].all(), self.schema)
+        rows = rows.keep(rows.exp > span.start)
+        both = Changes.concat([values, rows], self.schema)
+        codes, _ = factorize(both.rows.columns, len(both))
+        until, copies = np.full(count, DAWN), np.zeros(count, np.int64)
+        np.maximum.at(until, codes[count:], rows.exp)
+        np.add.at(copies, codes[count:], rows.weight)
+        until[copies < values.weight] = INFINITY
+        known = _entries(values.rows, np.arange(count), until, until)
+        ending = np.flatnonzero(until != INFINITY)
+        rest, ends = take_rows(values.rows, ending), until[ending]
+        now, ones = np.full(len(ends), span.start + 1), np.ones(len(ends), np.int64)
+        seq = identity_of_values(rest, len(ends))
+        restated = [
+            Changes(rest, now, forever(len(ends)), -ones, seq),
+            Changes(rest, now, ends, ones, seq).keep(ends > span.start + 1),
+        ]
+        promises = _entries(values.rows, ending, until, until)
+        return {
+            "known": Latest.of(None, self.schema)
+            .add(known, hashes_of(values.rows.columns, count), span.start)
+            .log,
+            "promised": self.manner.buffer.add(Log(), promises, span.start),
+        }, Changes.concat(restated, self.schema)
 
     def _found(
         self, known: Latest, values: pa.RecordBatch, hashes: np.ndarray

@@ -77,7 +77,7 @@ class GroupBy(Node):
         return Label(Pattern.WK, "the new row of a group takes the place of the old one")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         if not self.input.is_clean:
             events = settled(events)
         groups: pa.RecordBatch = state.get("groups", no_rows(self._groups_schema))

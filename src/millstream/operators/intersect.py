@@ -39,4 +39,4 @@ class Intersect(Node):
         )
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        return count_values(state, (left, right), SMALLER, self.schema, span)
+        return count_values(state, (left, right), SMALLER, self.schema, span, self.manner)

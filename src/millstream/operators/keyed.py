@@ -147,6 +147,11 @@ class Index:
             order = np.lexsort((rows.exp, rows.seq, hashes))
         return _summed(rows.take(order))
 
+    def rows(self) -> Changes:
+        """All rows, added up."""
+        every = Changes.concat(self.log.all(), self.hashed_schema)
+        return _unhashed(self._sorted(every) if len(every) else every, self.schema)[0]
+
     @property
     def hashed_schema(self) -> pa.Schema:
         return pa.schema([*self.schema, pa.field(HASH, pa.int64())])

@@ -38,4 +38,4 @@ class Minus(Node):
         return Label(Pattern.STR, "a row on the right takes a left one back")
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        return count_values(state, (left, right), SURPLUS, self.schema, span)
+        return count_values(state, (left, right), SURPLUS, self.schema, span, self.manner)

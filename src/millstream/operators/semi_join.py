@@ -56,7 +56,10 @@ class Matched(Node):
         beside = Index.of(state.get("right"), self.right.schema)
         moved = [self._of_new(left, theirs, beside), self._of_old(before, theirs, beside)]
         waiting, out = release(
-            state.get("waiting", Log()), Changes.concat(moved, self.schema), span
+            state.get("waiting", Log()),
+            Changes.concat(moved, self.schema),
+            span,
+            self.manner.buffer,
         )
         kept = {
             "left": before.add(mine.rows, mine.hashes, span.end).log,

@@ -81,7 +81,7 @@ class TopK(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if self.limit == 0:
             return {}, Changes.empty(self.schema)
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         every = events.merged()
         near: pa.RecordBatch = state.get("near", no_rows(self._near_schema))
         far: Log = state.get("far", Log())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import lru_cache
 
-from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk
+from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk, with_inputs
 from millstream.operators import (
     DeltaStar,
     Distinct,
@@ -93,7 +93,7 @@ def _place(node: Node) -> Placed:
         case _:
             raise TypeError(f"{type(node).__name__} has more than two inputs")
     names = [f.name for f in fields(node) if isinstance(getattr(node, f.name), Node)]
-    placed = replace(node, **{name: child for name, (child, _) in zip(names, inputs)})
+    placed = with_inputs(node, {name: child for name, (child, _) in zip(names, inputs)})
     return placed, node.spread(*(given for _, given in inputs))
 
 
@@ -145,7 +145,7 @@ def _level(node: Node, left: Placed, right: Placed) -> list[Placed]:
 
 
 def _exchanged(child: Node, by: Spread) -> Placed:
-    by = one_bucket(child.fingerprint) if by == () or home_of(by, 1) is not None else by
+    by = one_bucket(child.meaning) if by == () or home_of(by, 1) is not None else by
     return Exchange(by, child), by
 
 

@@ -58,14 +58,14 @@ class Graph:
         def land(node: Node, level: int) -> None:
             if isinstance(node, Exchange):
                 found[node].add(level)
-            elif node.stateless:
+            elif node.stateless or node.follows_reader:
                 for child in node.inputs:
                     land(child, level)
 
         for root in (*self.roots, *(exchange.input for exchange in self.exchanges)):
             land(root, self.level[root])
         for node in self.nodes:
-            if not node.stateless and not isinstance(node, Exchange):
+            if not node.stateless and not node.follows_reader and not isinstance(node, Exchange):
                 for child in node.inputs:
                     land(child, self.level[node])
         return {exchange: tuple(sorted(levels)) for exchange, levels in found.items()}

@@ -1,53 +1,111 @@
-"""How operators are carried out: which of several implementations an update pattern allows."""
+"""How plans are carried out: by which operators, and how these keep their state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
 
-from millstream.algebra.node import Node, map_inputs
-from millstream.operators import DeltaStar, Distinct, Scan
+from millstream.algebra.manner import Buffer, Manner
+from millstream.algebra.node import Node, map_inputs, with_inputs
+from millstream.algebra.pattern import Pattern
+from millstream.operators import (
+    DeltaStar,
+    Distinct,
+    Exchange,
+    Now,
+    Range,
+    RangeSlide,
+    Retract,
+    Rows,
+    Scan,
+)
 from millstream.plan.distribute import distribute
 from millstream.rules import optimize
 from millstream.settings import Settings
 
+NEGATIVE, DIRECT, UPDATE_PATTERN = "negative", "direct", "update_pattern"
 
-def physical(root: Node, settings: Settings, views: Iterable[Node] = ()) -> Node:
-    """The plan as it is carried out under the settings; `views` are parts that run anyhow."""
+
+def physical(
+    root: Node, settings: Settings, views: Iterable[Node] = (), drains: bool = False
+) -> Node:
+    """The plan as it is carried out under the settings; `views` are parts that run anyhow.
+
+    It `drains` when it takes over state of the strategy `negative`: rows that were given out open
+    are still taken back, and no operator stands in the plan that could not take that.
+    """
     root = optimize(root, views) if settings.rules == "on" else root
-    return distribute(choose(root))
+    if settings.strategy == UPDATE_PATTERN and not drains:
+        root = _everywhere(root, _by_pattern)
+    root = distribute(root)
+    if settings.strategy == NEGATIVE or drains:
+        root = _everywhere(root, lambda node: _with_negatives(node, settings.strategy != NEGATIVE))
+    return _everywhere(root, lambda node: _with_manner(node, settings))
 
 
 def joined_at(root: Node, mark: str) -> Node:
     """The plan of a query that joins a running job: it shares no state with the operators that are
     there, whose rows it has not seen come. Reading is shared."""
+
+    def marked(node: Node) -> Node:
+        if isinstance(node, Scan):
+            return replace(node, declared=f"{node.declared} {mark}")
+        return node
+
+    return _everywhere(root, marked)
+
+
+def _everywhere(root: Node, change: Callable[[Node], Node]) -> Node:
+    """The plan with every node changed, inputs first; equal ones once."""
     done: dict[Node, Node] = {}
 
     def visit(node: Node) -> Node:
         if node not in done:
-            own = map_inputs(node, visit)
-            if isinstance(own, Scan):
-                own = replace(own, declared=f"{own.declared} {mark}")
-            done[node] = own
+            done[node] = change(map_inputs(node, visit))
         return done[node]
 
     return visit(root)
 
 
-def choose(root: Node) -> Node:
-    """The plan with the implementation that the update pattern of every input allows."""
-    done: dict[Node, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if node not in done:
-            done[node] = _chosen(map_inputs(node, visit))
-        return done[node]
-
-    return visit(root)
-
-
-def _chosen(node: Node) -> Node:
+def _by_pattern(node: Node) -> Node:
+    """The operator that the update pattern of the input allows."""
     match node:
         case Distinct(input=source) if source.only_adds:
             return DeltaStar(source)
     return node
+
+
+def _with_negatives(node: Node, drains: bool) -> Node:
+    """An operator with state, whose inputs tell the ends of their rows when they come."""
+    if node.stateless or isinstance(node, (Exchange, Now, Range, RangeSlide, Rows, Scan)):
+        return node
+    changed = {
+        f.name: Retract(drains, child)
+        for f in fields(node)
+        if isinstance(child := getattr(node, f.name), Node) and _knows_ends(child)
+    }
+    return with_inputs(node, changed) if changed else node
+
+
+def _knows_ends(node: Node) -> bool:
+    """True when rows come from a window by time, over nothing that keeps state."""
+    match node:
+        case Now() | Range():
+            return True
+        case RangeSlide(length=length) | Rows(length=length):
+            return length is not None
+    if node.is_stream or not (node.stateless or isinstance(node, Exchange)):
+        return False
+    return any(map(_knows_ends, node.inputs))
+
+
+def _with_manner(node: Node, settings: Settings) -> Node:
+    """An operator that keeps its state as the update patterns of its inputs ask for."""
+    if node.stateless or isinstance(node, Exchange):
+        return node
+    worst = max((child.pattern for child in node.inputs), default=Pattern.MON)
+    if worst is Pattern.WKS:
+        buffer = Buffer.QUEUE
+    else:
+        buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
+    return replace(node, manner=Manner(buffer))

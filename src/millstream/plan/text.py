@@ -27,6 +27,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
     Scan,
     SemiJoin,
@@ -267,7 +268,14 @@ def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         return Exchange(tokens.names(), below)
     for word in ("to", "one", "bucket"):
         tokens.expect(word)
-    return Exchange(one_bucket(below.fingerprint), below)
+    return Exchange(one_bucket(below.meaning), below)
+
+
+def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    drains = tokens.has("what")
+    for word in ("was", "left", "open") if drains else ():
+        tokens.expect(word)
+    return Retract(drains, below)
 
 
 _READERS: dict[str, Callable[..., Node]] = {
@@ -288,5 +296,6 @@ _READERS: dict[str, Callable[..., Node]] = {
     "GroupBy": _group_by,
     "Partial": _partial,
     "Exchange": _exchange,
+    "Retract": _retract,
     "Tagged": _tagged,
 }

@@ -71,7 +71,8 @@ class SparkHost:
         self._begun = self.commit.batch if self.commit else None
         if self.commit is not None:
             notices += compare(self.commit, job, self.checkpoint.folder)
-            self.job = job = settled(job, self.commit)
+            held = self.checkpoint.holds_open(self.commit)
+            self.job = job = settled(job, self.commit, held)
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
@@ -127,6 +128,7 @@ class SparkHost:
         same = {q.name: q.joined for q in self.job.queries if known[q.name] == marks.get(q.name)}
         if self._begun is None:
             return job
+        job = job.after(self.job.settings.strategy, self.job.drains)
         now = f"after batch {self._begun}"
         return replace(
             job,
@@ -213,7 +215,7 @@ class SparkHost:
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
             root.content(
-                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.fingerprint, {}),
+                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.state_name, {}),
                 beat,
             )
             for b in range(self.buckets)
@@ -295,6 +297,8 @@ class SparkHost:
             fingerprints(job),
             levels=job.graph.depth,
             joined={q.name: q.joined for q in job.queries if q.joined},
+            strategy=job.settings.strategy,
+            drains=job.drains,
         )
         self.checkpoint.write(commit)
         self.commit, self.clock = commit, after

@@ -1,0 +1,104 @@
+"""The manner in which an operator keeps its state: how rows lie that fall due at known instants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+import numpy as np
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import Log
+from millstream.algebra.time import Span
+from millstream.columns.order import is_sorted, stable_order
+
+PAGE_ROWS = 1_024
+"""Laying rows out by page pays when about this many fall on each."""
+
+MOST_PAGES = 256
+
+
+class Buffer(Enum):
+    """Where rows lie that wait for an instant: `by` says whether that is their exp or their ts.
+
+    A queue takes rows that fall due in the order they come: only its oldest chunks are looked at.
+    A calendar lays rows out by the instant they fall due: only the pages of a span are looked at.
+    A list knows nothing: it is looked through from end to end.
+    """
+
+    QUEUE = "queue"
+    CALENDAR = "calendar"
+    LIST = "list"
+
+    def add(self, log: Log, rows: Changes, end: int, by: str = "exp") -> Log:
+        """The log with more rows, without chunks all of whose rows fell due by the end."""
+        log = log.after(end)
+        if self is Buffer.LIST:
+            return log.append(rows, getattr(rows, by))
+        order = stable_order(getattr(rows, by))
+        rows = rows if order is None else rows.take(order)
+        log = log.append(rows, getattr(rows, by))
+        return _laid_out(log, end, by) if self is Buffer.CALENDAR else log
+
+    def due(self, log: Log, span: Span, by: str = "exp") -> list[Changes]:
+        """The rows that fall due in the span."""
+        if self is Buffer.LIST:
+            return [_between(part, getattr(part, by), span) for part in log.all()]
+        parts = log.touching(span.start, span.end)
+        return [_between(part, getattr(part, by), span) for part in parts]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an operator keeps state.
+
+    `lazy` is the share of a chunk's time after which it is cleared of rows that have expired, where
+    nothing has to happen when they do.
+    """
+
+    buffer: Buffer = Buffer.CALENDAR
+    lazy: float = 0.5
+
+
+def pages_for(rows: int) -> int:
+    """How many pages a calendar of so many rows has, a power of two.
+
+    More pages mean fewer rows to look at in a step and more chunks to write. The two cost the same
+    when a calendar has as many pages as each page has chunks.
+    """
+    return min(1 << int(np.sqrt(rows / PAGE_ROWS)).bit_length(), MOST_PAGES)
+
+
+def _laid_out(log: Log, end: int, by: str) -> Log:
+    """The log, with chunks that span several pages split by page once they hold enough rows.
+
+    A page is a power of two wide. When there are to be more, old pages are split in their turn;
+    when there are to be fewer, each of the old ones is a part of a new one.
+    """
+    pages = pages_for(log.rows)
+    if pages == 1 or len(log.chunks) < 2:
+        return log
+    ahead = max(chunk.last_due for chunk in log.chunks) - end
+    width = 1 << max((ahead // pages).bit_length() - 1, 0)
+    wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
+    if sum(chunk.rows for chunk in wide) < pages * PAGE_ROWS:
+        return log
+    parts = [Changes.from_batch(chunk.load()) for chunk in wide]
+    rows = Changes.concat(parts, parts[0].schema)
+    rows = rows.take(np.argsort(getattr(rows, by), kind="stable"))
+    _, rows = rows.split(getattr(rows, by), end)
+    due = getattr(rows, by)
+    cuts = [0, *(np.flatnonzero(np.diff(due // width)) + 1).tolist(), len(rows)]
+    laid = Log(tuple(chunk for chunk in log.chunks if chunk not in wide))
+    for first, last in pairwise(cuts):
+        laid = laid.append(rows.slice(first, last), due[first:last])
+    return laid
+
+
+def _between(part: Changes, due: np.ndarray, span: Span) -> Changes:
+    """The rows of a part that fall due in the span."""
+    if is_sorted(due):
+        first, last = np.searchsorted(due, [span.start, span.end], side="right")
+        return part.slice(int(first), int(last))
+    return part.keep((due > span.start) & (due <= span.end))
