@@ -12,6 +12,7 @@ from millstream.operators import (
     DeltaStar,
     Distinct,
     Exchange,
+    NonRetroactiveJoin,
     Now,
     Range,
     RangeSlide,
@@ -24,6 +25,10 @@ from millstream.rules import optimize
 from millstream.settings import Settings
 
 NEGATIVE, DIRECT, UPDATE_PATTERN = "negative", "direct", "update_pattern"
+
+KEEP_ENDS = (Scan, Now, Range, RangeSlide, Rows, Exchange, NonRetroactiveJoin)
+"""Operators that leave the ends of rows as they are. A join with a non-retroactive table is one: it
+could not find again what a negative row takes back, as the table has gone on since."""
 
 
 def physical(
@@ -77,7 +82,7 @@ def _by_pattern(node: Node) -> Node:
 
 def _with_negatives(node: Node, drains: bool) -> Node:
     """An operator with state, whose inputs tell the ends of their rows when they come."""
-    if node.stateless or isinstance(node, (Exchange, Now, Range, RangeSlide, Rows, Scan)):
+    if node.stateless or isinstance(node, KEEP_ENDS):
         return node
     changed = {
         f.name: Retract(drains, child)
@@ -94,6 +99,8 @@ def _knows_ends(node: Node) -> bool:
             return True
         case RangeSlide(length=length) | Rows(length=length):
             return length is not None
+    if isinstance(node, NonRetroactiveJoin):
+        return _knows_ends(node.left)
     if node.is_stream or not (node.stateless or isinstance(node, Exchange)):
         return False
     return any(map(_knows_ends, node.inputs))
