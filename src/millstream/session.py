@@ -45,18 +45,20 @@ from millstream.lang import (
     Set,
     Show,
     Statement,
+    commands,
     deep_stack,
     parse_script,
     to_sql,
 )
 from millstream.operators import Scan
+from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.memory import growing
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.rules import optimize
 from millstream.settings import Settings
 
-STAGES = ("bound", "optimized", "physical")
+STAGES = tuple(stage.lower() for stage in commands.STAGES)
 
 
 @dataclass
@@ -402,13 +404,23 @@ class Session:
                 hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
             )
         stage = stage.lower()
-        root = query.content_root or query.changes_root
-        if stage == "optimized" and self.settings.rules == "on":
-            root = optimize(root, query.views)
-        if stage == "physical":
-            root = physical(root, self.settings, query.views)
+        root = self.plan_of(query, stage)
         notes = [f"-- {n.render()}" for n in query.notices]
-        return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+        if stage == "patterns":
+            return "\n".join(
+                [f"-- {query.name}: {query.form}, update patterns", *notes, with_reasons(root)]
+            )
+        title = f"-- {query.name}: {query.form}, {stage} plan"
+        return "\n".join([title, *notes, with_patterns(root)])
+
+    def plan_of(self, query: Query, stage: str) -> Node:
+        """The plan of a query as it is written, optimized, or carried out."""
+        root = query.content_root or query.changes_root
+        if stage == "physical":
+            return physical(root, self.settings, query.views)
+        if stage == "bound" or self.settings.rules == "off":
+            return root
+        return optimize(root, query.views)
 
 
 def _about_table(table: Table) -> list[str]:

@@ -63,7 +63,9 @@ def run(
 @app.command()
 def explain(
     script: Script,
-    stage: Annotated[str, typer.Option(help="bound, optimized or physical.")] = "optimized",
+    stage: Annotated[
+        str, typer.Option(help="bound, optimized, physical or patterns.")
+    ] = "optimized",
     set: SetOption = None,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""

@@ -20,6 +20,7 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.operators.identity import identity_of_pair
 from millstream.operators.keyed import Index, Keys, meetings
+from millstream.operators.table_scan import TAKEN_BACK, is_changing_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Paired(Node):
 
     @property
     def label(self) -> Label:
+        if any(map(is_changing_table, self.inputs)):
+            return TAKEN_BACK
         return weak(
             (node.pattern for node in self.inputs), "a pair leaves with the first of its parts"
         )

@@ -18,7 +18,10 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
+from millstream.operators.exchange import Exchange
+from millstream.operators.filter import Filter
 from millstream.operators.lookup_join import StaticTable
+from millstream.operators.project import Project
 from millstream.operators.to_stream import compact
 
 SPELLINGS = {
@@ -26,6 +29,9 @@ SPELLINGS = {
     UPDATE: ("update", "u"),
     DELETE: ("delete", "d", "-"),
 }
+TAKEN_BACK = Label(Pattern.STR, "a change of the table takes results back", 5)
+"""The label of what meets rows of a table that changes."""
+
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
@@ -165,6 +171,13 @@ class TableScan(Node):
             below = _copies_below(groups[:known], size)
             follow_copies(order, groups, ts, kinds, newest, below, entered, ends)
         return entered[known:], ends
+
+
+def is_changing_table(node: Node) -> bool:
+    """True for a table that changes, also when only some of its rows or columns are wanted."""
+    if isinstance(node, (Filter, Project, Exchange)):
+        return is_changing_table(node.input)
+    return isinstance(node, TableScan) and not node.is_static
 
 
 def kinds_of(ops: pa.Array) -> np.ndarray:
