@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,6 +53,7 @@ from millstream.lang import (
 from millstream.operators import Scan
 from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.memory import growing
+from millstream.plan.picture import Drawing, picture
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.rules import optimize
@@ -397,13 +398,7 @@ class Session:
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
-        if stage.lower() not in STAGES:
-            near = closest(stage, STAGES)
-            raise MillstreamError(
-                f'stage "{stage}" does not exist',
-                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
-            )
-        stage = stage.lower()
+        stage = _checked(stage)
         root = self.plan_of(query, stage)
         notes = [f"-- {n.render()}" for n in query.notices]
         if stage == "patterns":
@@ -413,6 +408,16 @@ class Session:
         title = f"-- {query.name}: {query.form}, {stage} plan"
         return "\n".join([title, *notes, with_patterns(root)])
 
+    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """The plans of queries at a stage as one SVG."""
+        stage = _checked(stage)
+        return picture(
+            [
+                Drawing(f"{q.name}: {q.form}, {stage} plan", q.text, self.plan_of(q, stage))
+                for q in queries
+            ]
+        )
+
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
@@ -421,6 +426,16 @@ class Session:
         if stage == "bound" or self.settings.rules == "off":
             return root
         return optimize(root, query.views)
+
+
+def _checked(stage: str) -> str:
+    if stage.lower() not in STAGES:
+        near = closest(stage, STAGES)
+        raise MillstreamError(
+            f'stage "{stage}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
+        )
+    return stage.lower()
 
 
 def _about_table(table: Table) -> list[str]:
