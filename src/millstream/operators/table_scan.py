@@ -29,9 +29,6 @@ SPELLINGS = {
     UPDATE: ("update", "u"),
     DELETE: ("delete", "d", "-"),
 }
-TAKEN_BACK = Label(Pattern.STR, "a change of the table takes results back", 5)
-"""The label of what meets rows of a table that changes."""
-
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
@@ -173,11 +170,21 @@ class TableScan(Node):
         return entered[known:], ends
 
 
-def is_changing_table(node: Node) -> bool:
-    """True for a table that changes, also when only some of its rows or columns are wanted."""
-    if isinstance(node, (Filter, Project, Exchange)):
-        return is_changing_table(node.input)
-    return isinstance(node, TableScan) and not node.is_static
+def table_below(node: Node) -> TableScan | None:
+    """The table that a node is, or some of whose rows or columns it gives."""
+    while isinstance(node, (Filter, Project, Exchange)):
+        node = node.input
+    return node if isinstance(node, TableScan) else None
+
+
+def label_beside_table(side: Node, other: Node) -> Label | None:
+    """The label of what rows of the other side that meet the side's have, if that is a table."""
+    table = table_below(side)
+    if table is None:
+        return None
+    if table.is_static:
+        return Label(other.pattern, "rows leave as the others do: the table never changes", 1)
+    return Label(Pattern.STR, "a change of the table takes results back", 5)
 
 
 def kinds_of(ops: pa.Array) -> np.ndarray:
