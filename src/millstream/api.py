@@ -302,6 +302,10 @@ class QueryHandle:
     def explain(self, stage: str = "optimized") -> str:
         return self._database.session.explain(self._query, stage)
 
+    def picture(self, stage: str = "optimized") -> str:
+        """The plan as a picture, SVG text; the colours of its edges are their update patterns."""
+        return self._database.session.picture([self._query], stage)
+
     def subscribe(self, callback: Callable[[pa.RecordBatch], None]) -> None:
         """Call the function with every batch of new rows, as they come.
 

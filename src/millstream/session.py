@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,18 +45,21 @@ from millstream.lang import (
     Set,
     Show,
     Statement,
+    commands,
     deep_stack,
     parse_script,
     to_sql,
 )
 from millstream.operators import Scan
+from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.memory import growing
+from millstream.plan.picture import Drawing, picture
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.rules import optimize
 from millstream.settings import Settings
 
-STAGES = ("bound", "optimized", "physical")
+STAGES = tuple(stage.lower() for stage in commands.STAGES)
 
 
 @dataclass
@@ -395,20 +398,44 @@ class Session:
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
-        if stage.lower() not in STAGES:
-            near = closest(stage, STAGES)
-            raise MillstreamError(
-                f'stage "{stage}" does not exist',
-                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
-            )
-        stage = stage.lower()
-        root = query.content_root or query.changes_root
-        if stage == "optimized" and self.settings.rules == "on":
-            root = optimize(root, query.views)
-        if stage == "physical":
-            root = physical(root, self.settings, query.views)
+        stage = _checked(stage)
+        root = self.plan_of(query, stage)
         notes = [f"-- {n.render()}" for n in query.notices]
-        return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+        if stage == "patterns":
+            return "\n".join(
+                [f"-- {query.name}: {query.form}, update patterns", *notes, with_reasons(root)]
+            )
+        title = f"-- {query.name}: {query.form}, {stage} plan"
+        return "\n".join([title, *notes, with_patterns(root)])
+
+    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """The plans of queries at a stage as one SVG."""
+        stage = _checked(stage)
+        return picture(
+            [
+                Drawing(f"{q.name}: {q.form}, {stage} plan", q.text, self.plan_of(q, stage))
+                for q in queries
+            ]
+        )
+
+    def plan_of(self, query: Query, stage: str) -> Node:
+        """The plan of a query as it is written, optimized, or carried out."""
+        root = query.content_root or query.changes_root
+        if stage == "physical":
+            return physical(root, self.settings, query.views)
+        if stage == "bound" or self.settings.rules == "off":
+            return root
+        return optimize(root, query.views)
+
+
+def _checked(stage: str) -> str:
+    if stage.lower() not in STAGES:
+        near = closest(stage, STAGES)
+        raise MillstreamError(
+            f'stage "{stage}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
+        )
+    return stage.lower()
 
 
 def _about_table(table: Table) -> list[str]:

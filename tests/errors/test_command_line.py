@@ -203,6 +203,8 @@ def test_explain(shell: Shell, script: Path) -> None:
     for stage in ("bound", "Optimized", "physical"):
         assert (shell("explain", script, "--stage", stage), shell.err) == (0, "")
         assert shell.out.startswith(f"-- q1: stream, {stage.lower()} plan")
+    assert (shell("explain", script, "--stage", "patterns"), shell.err) == (0, "")
+    assert shell.out.startswith("-- q1: stream, update patterns")
 
 
 def test_a_process_of_its_own(script: Path) -> None:

@@ -74,7 +74,7 @@ class GroupBy(Node):
 
     @property
     def label(self) -> Label:
-        return Label(Pattern.WK, "the new row of a group takes the place of the old one")
+        return Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)

@@ -20,6 +20,7 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.operators.identity import identity_of_pair
 from millstream.operators.keyed import Index, Keys, meetings
+from millstream.operators.table_scan import label_beside_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,9 @@ class Paired(Node):
 
     @property
     def label(self) -> Label:
-        return weak(
+        left, right = self.left, self.right
+        beside = label_beside_table(right, left) or label_beside_table(left, right)
+        return beside or weak(
             (node.pattern for node in self.inputs), "a pair leaves with the first of its parts"
         )
 

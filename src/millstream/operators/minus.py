@@ -35,7 +35,7 @@ class Minus(Node):
 
     @property
     def label(self) -> Label:
-        return Label(Pattern.STR, "a row on the right takes a left one back")
+        return Label(Pattern.STR, "a row on the right takes a left one back", 5)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         return count_values(state, (left, right), SURPLUS, self.schema, span, self.manner)

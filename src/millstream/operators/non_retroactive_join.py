@@ -81,7 +81,8 @@ class NonRetroactiveJoin(Node):
 
     @property
     def label(self) -> Label:
-        return Label(self.left.pattern, "rows leave as the left ones do, whatever the table does")
+        reason = "rows leave as the left ones do, whatever the table does"
+        return Label(self.left.pattern, reason, 1)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.keep(self.keys.findable(right.rows, len(right), 1))

@@ -19,6 +19,7 @@ from millstream.columns.cover import changes_of_cover
 from millstream.operators.join import Found, Matcher, Side
 from millstream.operators.keyed import Index, Keys
 from millstream.operators.pending import release
+from millstream.operators.table_scan import label_beside_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,8 @@ class SemiJoin(Matched):
 
     @property
     def label(self) -> Label:
-        return weak(
+        beside = label_beside_table(self.right, self.left)
+        return beside or weak(
             (node.pattern for node in self.inputs), "a row leaves with the last of its partners"
         )
 
