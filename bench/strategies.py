@@ -1,0 +1,206 @@
+"""The strategies of state beside each other: the same queries, windows and rows, turn by turn."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import mean, median
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from bench.links import QUERIES, STREAM, Ready
+from millstream.algebra.state import Log
+from millstream.engine.errands import plan_errands
+from millstream.engine.job import Job
+from millstream.local.host import LocalHost
+from millstream.session import Session
+from millstream.spark.host import BatchReport, SparkHost
+
+WINDOWS = (2_000, 20_000, 100_000, 200_000)
+STRATEGIES = {name: {"strategy": name} for name in ("negative", "direct", "update_pattern")}
+OURS = "update_pattern"
+BATCHES = {1_000: 40, 10_000: 12}
+"""Tuples in a batch, on all links of a query, and how many batches of it are measured."""
+
+WARM_UP = 3
+LONGEST = int(max(WINDOWS) * 1.1) + sum(rows * (n + WARM_UP) for rows, n in BATCHES.items())
+SPARK = {"windows": (20_000, 200_000), "queries": ("1 telnet", "2 source"), "units": 100_000}
+SPARK_BATCHES = 4
+
+Settings = Mapping[str, str]
+Figures = dict[str, float]
+
+
+def in_process(queries: Mapping[str, str] = QUERIES) -> dict[str, dict[str, dict[str, Figures]]]:
+    """By query, window and strategy: microseconds per 1,000 tuples, and the state held."""
+    return {
+        query: {str(window): _turns(text, window, STRATEGIES) for window in WINDOWS}
+        for query, text in queries.items()
+    }
+
+
+def through_spark(spark: SparkSession, turns: int) -> dict[str, dict[str, dict[str, Figures]]]:
+    """The same for a few queries and windows through Spark, after a turn to warm up."""
+    found: dict[str, dict[str, dict[str, Figures]]] = {}
+    for query in SPARK["queries"]:
+        for window in SPARK["windows"]:
+            text = QUERIES[str(query)]
+            every: dict[str, list[float]] = {name: [] for name in STRATEGIES}
+            for turn in range(turns + 1):
+                for name, settings in STRATEGIES.items():
+                    took = _spark_run(spark, text, int(window), settings)
+                    every[name] += [took] if turn else []
+            figures = {name: {"µs per 1,000": median(times)} for name, times in every.items()}
+            found.setdefault(str(query), {})[str(window)] = figures
+    return found
+
+
+@dataclass
+class Run:
+    """A query under one strategy, in this process, in one bucket."""
+
+    host: LocalHost
+    seconds: dict[int, list[float]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(text: str, window: int, settings: Settings) -> Run:
+        job = _job(text, window, {**settings, "buckets": "1"}, 4 * LONGEST)
+        sources = {name: _rows(name) for name in job.streams if name in job.graph.scans}
+        return Run(LocalHost(job, sources, []))
+
+    @property
+    def links(self) -> int:
+        return len(self.host.sources)
+
+    def fill(self, window: int) -> None:
+        """Until the window is full and rows have begun to leave it."""
+        for _ in range(22):
+            self.batch(window // 20)
+
+    def batch(self, units: int) -> float:
+        """A step over so many units of time; its CPU time."""
+        host, job = self.host, self.host.job
+        errands, positions = plan_errands(job.streams, host.sources, host.positions, units, 0)
+        begin = time.process_time()
+        host.step(errands)
+        took = time.process_time() - begin
+        host.positions = positions
+        return took
+
+    def figures(self) -> Figures:
+        times = {
+            f"µs per 1,000 in batches of {rows:,}": mean(seconds) / rows * 1e9
+            for rows, seconds in self.seconds.items()
+        }
+        return {**times, "state rows": self.host.state_rows, "state bytes": self._bytes()}
+
+    def _bytes(self) -> int:
+        parts = [
+            p for s in self.host.states.values() for state in s.values() for p in state.values()
+        ]
+        return sum(
+            sum(chunk.load().nbytes for chunk in part.chunks)
+            if isinstance(part, Log)
+            else part.nbytes
+            for part in parts
+        )
+
+
+def _turns(text: str, window: int, variants: Mapping[str, Settings]) -> dict[str, Figures]:
+    """One batch of every strategy after the other, so that all see the same noise."""
+    runs = {name: Run.of(text, window, settings) for name, settings in variants.items()}
+    for run in runs.values():
+        run.fill(window)
+    gc.collect()
+    turn = list(runs.values())
+    for rows, count in BATCHES.items():
+        for number in range(count + WARM_UP):
+            turn = [*turn[1:], turn[0]]
+            for run in turn:
+                took = run.batch(rows // run.links)
+                if number >= WARM_UP:
+                    run.seconds.setdefault(rows, []).append(took)
+    return {name: run.figures() for name, run in runs.items()}
+
+
+@cache
+def _rows(link: str) -> Ready:
+    return Ready.of(link, LONGEST)
+
+
+def _job(text: str, window: int, settings: Settings, events: int) -> Job:
+    session = Session(tell=lambda notice: None)
+    for name, value in settings.items():
+        session.pin(name, value)
+    for number in range(4):
+        if f"link{number}" in text:
+            session.execute(STREAM.format(name=f"link{number}", events=events))
+    session.execute(text.format(form="COMPLETE", window=window))
+    return session.job()
+
+
+def _spark_run(spark: SparkSession, text: str, window: int, settings: Settings) -> float:
+    """Microseconds per 1,000 tuples that Spark's triggers take once the window is full."""
+    units = int(SPARK["units"])  # type: ignore[call-overload]
+    fill = -(-window // units)
+    events = 4 * units * (fill + SPARK_BATCHES)
+    job = _job(text, window, {**settings, "batch_rows": str(units)}, events)
+    checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
+    reports: list[BatchReport] = []
+    host = SparkHost(
+        spark,
+        job,
+        lambda commit: [],
+        checkpoint,
+        wanted=frozenset(),
+        progress=reports.append,
+    )
+    try:
+        host.run()
+    finally:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    triggers = [t for t in host.triggers if t.get("addBatch")][fill : fill + SPARK_BATCHES]
+    tuples = units * len(job.graph.scans)
+    return median(t["triggerExecution"] for t in triggers) * 1e3 / tuples * 1e3
+
+
+def show(title: str, found: Mapping[str, Mapping[str, Mapping[str, Figures]]]) -> None:
+    """Tables of the figures by window, with the ratio of the best of the others to ours."""
+    names = dict.fromkeys(
+        n for w in found.values() for f in w.values() for s in f.values() for n in s
+    )
+    for measured in names:
+        table = Table(title=f"{title}: {measured}", title_justify="left")
+        for column in ("query", "window", *STRATEGIES, "best other : ours"):
+            table.add_column(column, justify="left" if column == "query" else "right")
+        for query, windows in found.items():
+            for window, figures in windows.items():
+                values = [figures[name][measured] for name in STRATEGIES]
+                table.add_row(
+                    query,
+                    f"{int(window):,}",
+                    *(f"{value:,.0f}" for value in values),
+                    f"{ratio(figures, measured):.2f}",
+                )
+        Console(width=110).print(table)
+
+
+def ratio(figures: Mapping[str, Figures], measured: str) -> float:
+    """How many times the best of the other strategies costs what ours does."""
+    others = [figures[name][measured] for name in STRATEGIES if name != OURS]
+    return min(others) / max(figures[OURS][measured], 1e-9)
+
+
+def run(spark: Callable[[], SparkSession], turns: int) -> dict[str, object]:
+    local = in_process()
+    show("in one process", local)
+    outside = through_spark(spark(), turns)
+    show("through Spark", outside)
+    return {"in one process": local, "through Spark": outside}
