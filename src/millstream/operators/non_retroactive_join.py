@@ -16,9 +16,10 @@ from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, Span
+from millstream.columns.hashed import meetings
 from millstream.columns.keys import factorize, hashes_of
 from millstream.operators.events import add_up
-from millstream.operators.keyed import Index, Keys, meetings
+from millstream.operators.keyed import Index, Keys
 from millstream.operators.to_stream import compact
 
 PARTNER = "#partner"

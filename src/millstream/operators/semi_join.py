@@ -55,7 +55,7 @@ class Matched(Node):
         mine, theirs = Side.of(self.keys, left, 0), Side.of(self.keys, right, 1)
         before = Index.of(state.get("left"), self.left.schema)
         beside = Index.of(state.get("right"), self.right.schema)
-        moved = [self._of_new(left, theirs, beside), self._of_old(before, theirs, beside)]
+        moved = [self._of_new(left, mine, theirs, beside), self._of_old(before, theirs, beside)]
         waiting, out = release(
             state.get("waiting", Log()),
             Changes.concat(moved, self.schema),
@@ -73,12 +73,10 @@ class Matched(Node):
     def _matcher(self) -> Matcher:
         return Matcher(self.condition, self.keys.enough)
 
-    def _of_new(self, left: Changes, theirs: Side, beside: Index) -> Changes:
+    def _of_new(self, left: Changes, mine: Side, theirs: Side, beside: Index) -> Changes:
         """What left rows that have just come tell."""
-        mine = Side.of(self.keys, left, 0)
-        place = np.flatnonzero(self.keys.findable(left.rows, len(left), 0))
         met = [*self._matcher.among(mine, theirs), *self._matcher.beside(mine, beside)]
-        covers = [_Cover.of(found, place[found.i], True) for found in met]
+        covers = [_Cover.of(found, mine.place[found.i], True) for found in met]
         return self._told(left, np.ones(len(left), np.bool_), covers)
 
     def _of_old(self, before: Index, theirs: Side, beside: Index) -> Changes:
@@ -96,7 +94,7 @@ class Matched(Node):
             return whole
         side = Side.of(self.keys, whole, 0)
         for known in self._matcher.beside(side, beside):
-            covers.append(_Cover.of(known, known.i, False))
+            covers.append(_Cover.of(known, side.place[known.i], False))
         return self._told(whole, np.zeros(len(whole), np.bool_), covers)
 
     def _told(self, rows: Changes, fresh: np.ndarray, covers: list[_Cover]) -> Changes:
