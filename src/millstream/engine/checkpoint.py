@@ -26,6 +26,7 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `strategy` is the one that left the state, and `drains` is true while
     rows are in it that an earlier strategy gave out open.
+    there from the beginning; `measures` what its operators took and gave.
     """
 
     batch: int
@@ -39,6 +40,7 @@ class Commit:
     joined: dict[str, str] = field(default_factory=dict)
     strategy: str = UPDATE_PATTERN
     drains: bool = False
+    measures: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()

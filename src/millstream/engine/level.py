@@ -13,6 +13,7 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.keys import buckets_of
 from millstream.columns.order import group_order
+from millstream.engine.measures import Counts, add_all, count
 from millstream.operators import Exchange, Scan
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
@@ -38,6 +39,7 @@ class Level:
     load: Load
     received: dict[Node, Changes]
     states: dict[str, State] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     def output(self, node: Node) -> Changes:
         """The changes that the node gives in this step and bucket."""
@@ -54,8 +56,15 @@ class Level:
             state, result = node.step(state, *changes, self.spans[node])
             if not node.stateless:
                 self.states[node.state_name] = state
+            if not self._is_copy(node):
+                given = [0 if self._is_copy(c) else len(g) for c, g in zip(node.inputs, changes)]
+                count(self.counts, node, given, result)
         self.received[node] = result
         return result
+
+    def _is_copy(self, node: Node) -> bool:
+        """True for rows that lie in every bucket, except in the one that counts them."""
+        return self.bucket > 0 and self.graph.spreads[node] == EVERYWHERE
 
 
 @dataclass
@@ -72,6 +81,7 @@ class Bucket:
     spans: Mapping[Node, Span]
     saved: Mapping[str, State]
     states: dict[str, State] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -90,6 +100,7 @@ class Bucket:
                 level.received[exchange] = changes.slice(int(low), int(high))
             yield level
             self.states.update(level.states)
+            add_all(self.counts, [level.counts])
 
     def _load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
@@ -141,11 +152,13 @@ class Reading:
     elements: Mapping[str, Changes]
     span: Span
     done: dict[Node, Changes] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     def output(self, node: Node) -> Changes:
         """What the node gives; nothing for a stream of which nothing was read."""
         if node not in self.done:
-            self.done[node] = self._computed(node)
+            self.done[node] = result = self._computed(node)
+            count(self.counts, node, [len(self.done[child]) for child in node.inputs], result)
         return self.done[node]
 
     def _computed(self, node: Node) -> Changes:

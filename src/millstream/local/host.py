@@ -19,6 +19,7 @@ from millstream.engine.clock import Clock
 from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
 from millstream.engine.job import Job
 from millstream.engine.level import Bucket, Level, split
+from millstream.engine.measures import Counts, Measures
 from millstream.engine.outputs import in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
@@ -43,6 +44,7 @@ class LocalHost:
     states: dict[tuple[int, int], dict[str, State]] = field(default_factory=dict)
     batches: int = 0
     ticked: int = 0
+    measures: Measures = field(default_factory=Measures)
 
     @property
     def buckets(self) -> int:
@@ -87,7 +89,10 @@ class LocalHost:
     def take(self, hauls: list[Haul], names: list[str]) -> None:
         headers = [header for haul in hauls for header in haul.headers]
         after = self.job.advance(self.clock, headers)
-        results = self._levels(hauls, self.job.spans(self.clock, after))
+        spans = self.job.spans(self.clock, after)
+        told = [(0, haul.counts) for haul in hauls]
+        results = self._levels(hauls, spans, told)
+        self.measures = self.measures.after(told, self.job.graph, spans)
         self.clock = after
         self.batches += 1
         for name, haul in zip(names, hauls):
@@ -147,7 +152,10 @@ class LocalHost:
         for receiver in self.receivers:
             receiver.rows(name, rows, self.batches)
 
-    def _levels(self, hauls: list[Haul], spans: Mapping[Node, Any]) -> dict[Node, list[Changes]]:
+    def _levels(
+        self, hauls: list[Haul], spans: Mapping[Node, Any], told: list[tuple[int, Counts]]
+    ) -> dict[Node, list[Changes]]:
+        """The results of all levels; what their operators did is added to `told`."""
         graph = self.job.graph
         mail: Mailbox = {}
         for haul in hauls:
@@ -167,6 +175,7 @@ class LocalHost:
                         if graph.level[root] == number:
                             results[root].append(level.output(root))
                 self.states[number, place] = bucket.states
+                told.append((number, bucket.counts))
         return results
 
     def _send(self, number: int, level: Level, mail: Mailbox) -> None:

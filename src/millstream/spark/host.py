@@ -19,6 +19,7 @@ from millstream.algebra.changes import Changes, concat_rows
 from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
 from millstream.engine.clock import Clock, Header
 from millstream.engine.job import Job
+from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
@@ -77,6 +78,7 @@ class SparkHost:
         for notice in notices:
             tell(notice)
         self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
+        self.measures = Measures.from_json(self.commit.measures if self.commit else {})
         self.wanted = frozenset(job.telling) if wanted is None else wanted
         self.receivers = receivers(self.commit)
         self.lock = threading.Lock()
@@ -286,6 +288,8 @@ class SparkHost:
         if not headers:
             return
         after = job.advance(self.clock, headers)
+        told = [(r["number"], json.loads(r["blob"])) for r in rows if r["kind"] == "counts"]
+        measures = self.measures.after(told, job.graph, job.spans(self.clock, after))
         self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         commit = Commit(
@@ -299,9 +303,10 @@ class SparkHost:
             joined={q.name: q.joined for q in job.queries if q.joined},
             strategy=job.settings.strategy,
             drains=job.drains,
+            measures=measures.to_json(),
         )
         self.checkpoint.write(commit)
-        self.commit, self.clock = commit, after
+        self.commit, self.clock, self.measures = commit, after, measures
         shutil.rmtree(self._scratch / str(number), ignore_errors=True)
         self._report(rows, headers, number, started, gathered)
         if job.streams and all(after.sources[n].ended for n in job.streams):
