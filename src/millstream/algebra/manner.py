@@ -33,12 +33,12 @@ class Buffer(Enum):
 
     def add(self, log: Log, rows: Changes, end: int, by: str = "exp") -> Log:
         """The log with more rows, without chunks all of whose rows fell due by the end."""
-        log = log.after(end)
         if self is Buffer.LIST:
-            return log.append(rows, getattr(rows, by))
+            rows = _swept([*log.all(), rows], end, by)
+            return Log().append(rows, getattr(rows, by))
         order = stable_order(getattr(rows, by))
         rows = rows if order is None else rows.take(order)
-        log = log.append(rows, getattr(rows, by))
+        log = log.after(end).append(rows, getattr(rows, by))
         return _laid_out(log, end, by) if self is Buffer.CALENDAR else log
 
     def due(self, log: Log, span: Span, by: str = "exp") -> list[Changes]:
@@ -94,6 +94,12 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     for first, last in pairwise(cuts):
         laid = laid.append(rows.slice(first, last), due[first:last])
     return laid
+
+
+def _swept(parts: list[Changes], end: int, by: str) -> Changes:
+    """All rows that have not fallen due by the end, as one."""
+    rows = Changes.concat(parts, parts[-1].schema)
+    return rows.keep(getattr(rows, by) > end)
 
 
 def _between(part: Changes, due: np.ndarray, span: Span) -> Changes:

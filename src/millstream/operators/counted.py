@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +61,14 @@ def count_values(
 def counts_of(log: Log, schema: pa.Schema) -> Changes:
     """The values that a log of counts holds, each once, with its count as weight."""
     return Index.of(log, schema).rows()
+
+
+def as_counts(values: Changes, end: int) -> Log:
+    """A log of counts that holds values, each as often as its weight says."""
+    none = np.zeros(len(values), np.int64)
+    entries = replace(values, ts=none, exp=none + INFINITY, seq=none)
+    hashes = hashes_of(values.rows.columns, len(values))
+    return Index.of(None, values.schema).add(entries, hashes, end).log
 
 
 @dataclass(frozen=True, eq=False)

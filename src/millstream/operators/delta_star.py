@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import Log, State
+from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, INFINITY, Span
-from millstream.columns.keys import equal_rows, factorize, hashes_of
+from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
 from millstream.operators.identity import identity_of_values
-from millstream.operators.keyed import Latest
+from millstream.operators.told_values import Values, recall, remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,79 +61,43 @@ class DeltaStar(Node):
     def _told(self, state: State, changes: Changes, span: Span) -> Step:
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
-        buffer, promised = self.manner.buffer, state.get("promised", Log())
-        due = buffer.due(promised, span)
-        every = Changes.concat([*due, changes], self.schema)
-        codes, first = factorize(every.rows.columns, len(every))
-        values = take_rows(every.rows, first)
-        hashes = hashes_of(values.columns, len(first))
-        known = Latest.of(state.get("known"), self.schema)
-        told, until = self._found(known, values, hashes)
-        before, reached = told.copy(), until.copy()
-        fresh = len(every) - len(changes)
+        found = recall(state, changes, span, self.manner.buffer)
+        before = found.values
+        after = replace(before, told=before.told.copy(), until=before.until.copy())
         code, start, stop = tell_stretches(
-            codes[fresh:], changes.ts, changes.exp, told, until, span.end
+            found.codes, changes.ts, changes.exp, after.told, after.until, span.end
         )
-        moved = np.flatnonzero((told != before) | (until != reached))
-        entries = _entries(values, moved, told, until)
-        promises = _entries(values, np.flatnonzero(told != before), told, told)
-        kept = buffer.add(promised, promises, span.end)
-        rows = take_rows(values, code)
+        rows = take_rows(after.rows, code)
         out = Changes(
             rows, start, stop, np.ones(len(code), np.int64), identity_of_values(rows, len(code))
         )
-        return {
-            "known": known.add(entries, hashes[moved], span.end).log,
-            "promised": kept,
-        }, out
+        return remember(state, before, after, span.end, self.manner.buffer), out
 
     def _from_distinct(self, state: State, span: Span) -> Step:
         """State that Distinct left: every value until the end of its last copy. What it told openly
         is told with that end from now on, so that the two sums are the same."""
-        values = counts_of(state["counts 0"], self.schema)
-        count = len(values)
-        rows = Changes.concat(state["due 0"].all(), self.schema)
-        rows = rows.keep(rows.exp > span.start)
-        both = Changes.concat([values, rows], self.schema)
-        codes, _ = factorize(both.rows.columns, len(both))
-        until, copies = np.full(count, DAWN), np.zeros(count, np.int64)
-        np.maximum.at(until, codes[count:], rows.exp)
-        np.add.at(copies, codes[count:], rows.weight)
-        until[copies < values.weight] = INFINITY
-        known = _entries(values.rows, np.arange(count), until, until)
-        ending = np.flatnonzero(until != INFINITY)
-        rest, ends = take_rows(values.rows, ending), until[ending]
-        now, ones = np.full(len(ends), span.start + 1), np.ones(len(ends), np.int64)
-        seq = identity_of_values(rest, len(ends))
+        counts = counts_of(state["counts 0"], self.schema)
+        copies = Changes.concat(state["due 0"].all(), self.schema)
+        copies = copies.keep(copies.exp > span.start)
+        until = _last_ends(counts, copies)
+        values = Values(counts.rows, until, until)
+        ending = values.take(np.flatnonzero(until != INFINITY))
+        count, seq = len(ending), identity_of_values(ending.rows, len(ending))
+        now, ones = np.full(count, span.start + 1), np.ones(count, np.int64)
         restated = [
-            Changes(rest, now, forever(len(ends)), -ones, seq),
-            Changes(rest, now, ends, ones, seq).keep(ends > span.start + 1),
+            Changes(ending.rows, now, forever(count), -ones, seq),
+            Changes(ending.rows, now, ending.until, ones, seq).keep(ending.until > span.start + 1),
         ]
-        promises = _entries(values.rows, ending, until, until)
-        return {
-            "known": Latest.of(None, self.schema)
-            .add(known, hashes_of(values.rows.columns, count), span.start)
-            .log,
-            "promised": self.manner.buffer.add(Log(), promises, span.start),
-        }, Changes.concat(restated, self.schema)
-
-    def _found(
-        self, known: Latest, values: pa.RecordBatch, hashes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Until when every value was told to be present, and is known to be."""
-        told = np.full(len(hashes), DAWN)
-        until = np.full(len(hashes), DAWN)
-        for rows, there, needle in known.search(hashes):
-            same = equal_rows(rows.rows, there, values, needle)
-            there, needle = there[same], needle[same]
-            np.maximum.at(until, needle, rows.exp[there])
-            np.maximum.at(told, needle, rows.ts[there])
-        return told, until
+        taken = values.to_state(span.start, self.manner.buffer)
+        return taken, Changes.concat(restated, self.schema)
 
 
-def _entries(
-    values: pa.RecordBatch, index: np.ndarray, told: np.ndarray, until: np.ndarray
-) -> Changes:
-    """What is known of values, as rows: told until `ts`, present until `exp`."""
-    ones, none = np.ones(len(index), np.int64), np.zeros(len(index), np.int64)
-    return Changes(take_rows(values, index), told[index], until[index], ones, none)
+def _last_ends(counts: Changes, copies: Changes) -> np.ndarray:
+    """When the last copy of every value leaves; never, if some copies are not among those."""
+    both = Changes.concat([counts, copies], counts.schema)
+    codes, _ = factorize(both.rows.columns, len(both))
+    until, known = np.full(len(counts), DAWN), np.zeros(len(counts), np.int64)
+    np.maximum.at(until, codes[len(counts) :], copies.exp)
+    np.add.at(known, codes[len(counts) :], copies.weight)
+    until[known < counts.weight] = INFINITY
+    return until

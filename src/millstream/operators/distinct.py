@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,11 +12,10 @@ from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
-from millstream.columns.keys import hashes_of
 from millstream.columns.tally import PRESENT
-from millstream.operators.counted import count_values
+from millstream.operators.counted import as_counts, count_values
 from millstream.operators.identity import identity_of_values
-from millstream.operators.keyed import Index, Latest
+from millstream.operators.told_values import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +46,27 @@ class Distinct(Node):
         )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        if "known" not in state:
+        if "values" not in state and "known" not in state:
             return count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
-        state, told = self._from_delta_star(state["known"], span)
+        state, told = self._from_delta_star(state, span)
         state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
         return state, Changes.concat([told, out], self.schema)
 
-    def _from_delta_star(self, known: Log, span: Span) -> Step:
+    def _from_delta_star(self, state: State, span: Span) -> Step:
         """State that DeltaStar left, as counts. Values that it told with an end are told openly
         from now on, so that the two sums are the same."""
-        rows = Latest.of(known, self.schema).rows()
-        rows = rows.keep(rows.exp > span.start)
-        count, now = len(rows), np.full(len(rows), span.start + 1)
-        ones, none = np.ones(count, np.int64), np.zeros(count, np.int64)
-        hashes = hashes_of(rows.rows.columns, count)
-        counts = Index.of(None, self.schema).add(
-            Changes(rows.rows, none, forever(count), ones, none), hashes, span.start
-        )
-        copies = replace(rows, ts=now, weight=ones, seq=none).keep(rows.exp != INFINITY)
-        due = self.manner.buffer.add(Log(), copies, span.start)
-        seq = identity_of_values(rows.rows, count)
-        closed = Changes(rows.rows, now, rows.ts, -ones, seq).keep(rows.ts > span.start + 1)
-        opened = Changes(rows.rows, now, forever(count), ones, seq)
-        restated = Changes.concat([closed, opened], self.schema).keep(
-            np.concatenate([closed.exp != INFINITY, rows.ts != INFINITY])
-        )
-        return {"counts 0": counts.log, "due 0": due}, restated
+        values = Values.of(state, self.schema).after(span.start)
+        rows, count = values.rows, len(values)
+        now, ones = np.full(count, span.start + 1), np.ones(count, np.int64)
+        seq = identity_of_values(rows, count)
+        copies = Changes(rows, now, values.until, ones, np.zeros(count, np.int64))
+        closed = Changes(rows, now, values.told, -ones, seq)
+        opened = Changes(rows, now, forever(count), ones, seq)
+        ending = values.told != INFINITY
+        restated = [closed.keep(ending & (values.told > span.start + 1)), opened.keep(ending)]
+        return {
+            "counts 0": as_counts(copies, span.start),
+            "due 0": self.manner.buffer.add(
+                Log(), copies.keep(values.until != INFINITY), span.start
+            ),
+        }, Changes.concat(restated, self.schema)

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.manner import Buffer
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -37,14 +36,10 @@ class Stored(Node):
         ending = rest.exp != INFINITY
         return {
             "content": _grown(state.get("content", Log()), rest.keep(~ending), span),
-            "ending": self._ending(state.get("ending", Log()), rest.keep(ending), span),
+            "ending": self.manner.buffer.add(
+                state.get("ending", Log()), rest.keep(ending), span.end
+            ),
         }, Changes.empty(self.schema)
-
-    def _ending(self, log: Log, rows: Changes, span: Span) -> Log:
-        buffer = self.manner.buffer
-        if buffer is Buffer.LIST:
-            log = _swept(log, span.end)
-        return buffer.add(log, rows, span.end)
 
     def content(self, state: State, heartbeat: int) -> pa.RecordBatch:
         """The rows present at the heartbeat."""
@@ -62,17 +57,3 @@ def _grown(log: Log, rows: Changes, span: Span) -> Log:
         return grown
     whole = compact(Changes.concat(grown.all(), rows.schema))
     return Log().append(whole, whole.exp)
-
-
-def _swept(log: Log, end: int) -> Log:
-    """A list without the rows that have expired: every chunk is looked through."""
-    kept = Log()
-    for chunk in log.chunks:
-        rows = Changes.from_batch(chunk.load())
-        alive = rows.exp > end
-        if 2 * np.count_nonzero(alive) > len(rows):
-            kept = Log((*kept.chunks, chunk))
-        else:
-            rest = rows.keep(alive)
-            kept = kept.append(rest, rest.exp)
-    return kept

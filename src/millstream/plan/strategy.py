@@ -9,6 +9,7 @@ from millstream.algebra.manner import Buffer, Manner
 from millstream.algebra.node import Node, map_inputs, with_inputs
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
+    Coalesce,
     DeltaStar,
     Distinct,
     Exchange,
@@ -40,8 +41,8 @@ def physical(
     are still taken back, and no operator stands in the plan that could not take that.
     """
     root = optimize(root, views) if settings.rules == "on" else root
-    if settings.strategy == UPDATE_PATTERN and not drains:
-        root = _everywhere(root, _by_pattern)
+    by_pattern = settings.strategy == UPDATE_PATTERN and not drains
+    root = _everywhere(root, _by_pattern if by_pattern else _without_ends)
     root = distribute(root)
     if settings.strategy == NEGATIVE or drains:
         root = _everywhere(root, lambda node: _with_negatives(node, settings.strategy != NEGATIVE))
@@ -78,6 +79,11 @@ def _by_pattern(node: Node) -> Node:
         case Distinct(input=source) if source.only_adds:
             return DeltaStar(source)
     return node
+
+
+def _without_ends(node: Node) -> Node:
+    """The operator that asks nothing of what is known of ends."""
+    return node.input if isinstance(node, Coalesce) else node
 
 
 def _with_negatives(node: Node, drains: bool) -> Node:
