@@ -11,12 +11,14 @@ import numpy as np
 from millstream.algebra.changes import Changes
 from millstream.algebra.state import Log
 from millstream.algebra.time import Span
-from millstream.columns.order import is_sorted, stable_order
+from millstream.columns.order import group_order, is_sorted
 
-PAGE_ROWS = 1_024
+PAGE_ROWS = 4_096
 """Laying rows out by page pays when about this many fall on each."""
 
-MOST_PAGES = 256
+FEWEST_PAGES, MOST_PAGES = 4, 256
+MOST_CHUNKS = 32
+"""A calendar too small for pages is made one chunk when it has so many."""
 
 
 class Buffer(Enum):
@@ -34,10 +36,7 @@ class Buffer(Enum):
     def add(self, log: Log, rows: Changes, end: int, by: str = "exp") -> Log:
         """The log with more rows, without chunks all of whose rows fell due by the end."""
         if self is Buffer.LIST:
-            rows = _swept([*log.all(), rows], end, by)
-            return Log().append(rows, getattr(rows, by))
-        order = stable_order(getattr(rows, by))
-        rows = rows if order is None else rows.take(order)
+            return _as_one(log.append(rows, getattr(rows, by)), end, by)
         log = log.after(end).append(rows, getattr(rows, by))
         return _laid_out(log, end, by) if self is Buffer.CALENDAR else log
 
@@ -65,9 +64,10 @@ def pages_for(rows: int) -> int:
     """How many pages a calendar of so many rows has, a power of two.
 
     More pages mean fewer rows to look at in a step and more chunks to write. The two cost the same
-    when a calendar has as many pages as each page has chunks.
+    when a calendar has as many pages as each page has chunks. A small one has a single page.
     """
-    return min(1 << int(np.sqrt(rows / PAGE_ROWS)).bit_length(), MOST_PAGES)
+    pages = 1 << int(np.sqrt(rows / PAGE_ROWS)).bit_length()
+    return min(pages, MOST_PAGES) if pages > FEWEST_PAGES else 1
 
 
 def _laid_out(log: Log, end: int, by: str) -> Log:
@@ -77,23 +77,30 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     when there are to be fewer, each of the old ones is a part of a new one.
     """
     pages = pages_for(log.rows)
-    if pages == 1 or len(log.chunks) < 2:
-        return log
+    if pages == 1:
+        return _as_one(log, end, by) if len(log.chunks) > MOST_CHUNKS else log
     ahead = max(chunk.last_due for chunk in log.chunks) - end
     width = 1 << max((ahead // pages).bit_length() - 1, 0)
     wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
     if sum(chunk.rows for chunk in wide) < pages * PAGE_ROWS:
         return log
     parts = [Changes.from_batch(chunk.load()) for chunk in wide]
-    rows = Changes.concat(parts, parts[0].schema)
-    rows = rows.take(np.argsort(getattr(rows, by), kind="stable"))
-    _, rows = rows.split(getattr(rows, by), end)
+    rows = _swept(parts, end, by)
+    page = getattr(rows, by) // width - (end + 1) // width
+    order, starts = group_order(page, np.arange(len(rows)), int(page.max(initial=0)) + 1)
+    rows = rows.take(order)
     due = getattr(rows, by)
-    cuts = [0, *(np.flatnonzero(np.diff(due // width)) + 1).tolist(), len(rows)]
     laid = Log(tuple(chunk for chunk in log.chunks if chunk not in wide))
-    for first, last in pairwise(cuts):
+    for first, last in pairwise(starts.tolist()):
         laid = laid.append(rows.slice(first, last), due[first:last])
     return laid
+
+
+def _as_one(log: Log, end: int, by: str) -> Log:
+    if not log.chunks:
+        return log
+    rows = _swept(log.all(), end, by)
+    return Log().append(rows, getattr(rows, by))
 
 
 def _swept(parts: list[Changes], end: int, by: str) -> Changes:

@@ -43,8 +43,8 @@ class DeltaStar(Node):
     def needs(self) -> Spread:
         return tuple(self.schema.names)
 
-    @property
-    def meaning(self) -> str:  # type: ignore[override]
+    @cached_property
+    def meaning(self) -> str:
         return Distinct(self.input).meaning
 
     @property
