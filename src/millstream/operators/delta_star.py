@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
@@ -32,6 +33,10 @@ class DeltaStar(Node):
     """
 
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("known", "until when values are present", Structure.HASH, Extent.VALUES),
+        Kept("promised", "until when that was told", Structure.DUE, Extent.VALUES),
+    )
 
     input: Node
 
