@@ -54,7 +54,7 @@ class Held:
         return sums
 
     def of(self, node: Node, part: str) -> Holding:
-        return self.found.get((node.fingerprint, part), Holding())
+        return self.found.get((node.state_name, part), Holding())
 
 
 def read_states(
@@ -81,7 +81,7 @@ def held_in(folder: Path, job: Job) -> Held:
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     same = Job(job.streams, queries, job.settings, job.changes)
     states = read_states(checkpoint.state, commit.levels, commit.buckets, commit.batch)
-    return Held(settled(same, commit), commit.batch, states)
+    return Held(settled(same, commit, checkpoint.holds_open(commit)), commit.batch, states)
 
 
 def _last(paths: Iterable[Path]) -> Commit | None:

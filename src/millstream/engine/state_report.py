@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from millstream.algebra.kept import Kept, Structure
 from millstream.algebra.node import Node
-from millstream.algebra.pattern import Pattern
 from millstream.engine.holdings import Held, Holding
-from millstream.operators import Exchange
 from millstream.plan.annotate import line_of, outline, shortened
 from millstream.plan.bounds import bound
 
@@ -35,12 +33,8 @@ def state_report(roots: Sequence[Node], held: Held | None) -> str:
 
 def structure_of(node: Node, kept: Kept) -> str:
     """How a part of the state lies, in a word or two."""
-    if kept.structure is not Structure.DUE:
-        return kept.structure.value
-    if isinstance(node, Exchange):
-        return "calendar"
-    worst = max((below.pattern for below in node.inputs), default=Pattern.MON)
-    return "queue" if worst is Pattern.WKS else "calendar"
+    due = kept.structure is Structure.DUE
+    return node.manner.buffer.value if due else kept.structure.value
 
 
 def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:

@@ -34,8 +34,9 @@ class DeltaStar(Node):
 
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
     keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("known", "until when values are present", Structure.HASH, Extent.VALUES),
-        Kept("promised", "until when that was told", Structure.DUE, Extent.VALUES),
+        Kept("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
+        Kept("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
+        Kept("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
     )
 
     input: Node

@@ -24,6 +24,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
     Scan,
     SemiJoin,
@@ -130,6 +131,8 @@ def _has_ends(node: Node) -> bool:
             return length is not None
         case Now() | Range():
             return True
+        case Retract(drains=False):
+            return False
         case Join() | Attach() | SemiJoin() | AntiJoin() | UnionAll():
             return any(map(_has_ends, node.inputs))
     return bool(node.inputs) and not node.is_stream and _has_ends(node.inputs[0])
