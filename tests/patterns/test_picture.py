@@ -13,6 +13,7 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import MillstreamError
 from millstream.plan.layout import Box, laid_out
 from millstream.session import Session
+from patterns.figure import FIGURE, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPT = """
@@ -99,6 +100,10 @@ def test_all_queries_in_one(session: Session) -> None:
     tree = ElementTree.fromstring(session.picture(session.queries.values()))
     titles = [t.text for t in tree.iter(f"{SVG}text") if t.get("class") == "title"]
     assert [t.split(":")[0] for t in titles if t] == list(NAMES)
+
+
+def test_the_figure_of_the_manual_is_what_is_drawn() -> None:
+    assert FIGURE.read_text(encoding="utf-8") == draw(), "make docs draws it anew"
 
 
 def test_a_stage_that_does_not_exist(session: Session) -> None:
