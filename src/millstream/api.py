@@ -24,6 +24,7 @@ from millstream.algebra.types import (
 from millstream.bind.tables import static_table
 from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
+from millstream.engine.holdings import Held
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
@@ -73,7 +74,7 @@ class Database:
     ) -> None:
         self._spark, self._master = spark, master
         self._checkpoint = checkpoint
-        self.session = Session(base=base)
+        self.session = Session(base=base, held=self._held)
         for name, value in settings.items():
             self.session.pin(name, str(value))
         self._foreign: dict[str, DataFrame] = {}
@@ -270,6 +271,10 @@ class Database:
         """Let new queries begin with what tables hold by now."""
         if self._host is not None:
             self.session.refresh(self._host.clock.beats)
+
+    def _held(self) -> Held | None:
+        """What operators hold in the job that runs, or held when it ended."""
+        return None if self._last is None else self._last.held()
 
     def _changed(self) -> None:
         """Tell a running job about queries that came or went."""

@@ -28,9 +28,11 @@ from millstream.catalog import SIDES, STATEMENTS, Catalog, Stream, Table, View, 
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.connect.table import TableFiles
+from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
+from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
 from millstream.lang import (
     CreateStream,
@@ -67,12 +69,13 @@ class Session:
     """The names, queries and settings that statements have made so far.
 
     `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
-    and EXPLAIN print.
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run.
     """
 
     base: str = "."
     settings: Settings = field(default_factory=Settings)
     tell: Callable[[str], None] = print
+    held: Callable[[], Held | None] = lambda: None
     catalog: Catalog = field(default_factory=Catalog)
     queries: dict[str, Query] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)
@@ -399,14 +402,26 @@ class Session:
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
         stage = _checked(stage)
-        root = self.plan_of(query, stage)
+        title, body = f"{stage} plan", ""
+        if stage == "state":
+            title, body = "state", self._state_of(query)
+        elif stage == "patterns":
+            title, body = "update patterns", with_reasons(self.plan_of(query, stage))
+        else:
+            body = with_patterns(self.plan_of(query, stage))
         notes = [f"-- {n.render()}" for n in query.notices]
-        if stage == "patterns":
-            return "\n".join(
-                [f"-- {query.name}: {query.form}, update patterns", *notes, with_reasons(root)]
-            )
-        title = f"-- {query.name}: {query.form}, {stage} plan"
-        return "\n".join([title, *notes, with_patterns(root)])
+        return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
+
+    def _state_of(self, query: Query) -> str:
+        """What the operators of a query keep; of a job that knows the query also what they hold."""
+        held = self.held()
+        known = held is not None and any(
+            q.name == query.name and q.text == query.text for q in held.job.queries
+        )
+        if held is None or not known:
+            timed = replace(query, plan=with_time(query.plan, query.domain))
+            return state_report(Job({}, (timed,), self.settings).roots_of(query.name), None)
+        return state_report(held.job.roots_of(query.name), held)
 
     def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
         """The plans of queries at a stage as one SVG."""
@@ -421,7 +436,7 @@ class Session:
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
-        if stage == "physical":
+        if stage in ("physical", "state"):
             return physical(root, self.settings, query.views)
         if stage == "bound" or self.settings.rules == "off":
             return root

@@ -13,6 +13,7 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import MillstreamError
 from millstream.plan.layout import Box, laid_out
 from millstream.session import Session
+from patterns.figure import FIGURE, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPT = """
@@ -101,6 +102,10 @@ def test_all_queries_in_one(session: Session) -> None:
     assert [t.split(":")[0] for t in titles if t] == list(NAMES)
 
 
+def test_the_figure_of_the_manual_is_what_is_drawn() -> None:
+    assert FIGURE.read_text(encoding="utf-8") == draw(), "make docs draws it anew"
+
+
 def test_a_stage_that_does_not_exist(session: Session) -> None:
     with pytest.raises(MillstreamError, match='stage "bond" does not exist'):
         session.picture([session.find_query("pairs")], "bond")
@@ -112,12 +117,12 @@ def test_picture_from_the_command_line(tmp_path: Path) -> None:
     script = tmp_path / "s.sql"
     script.write_text(SCRIPT)
     file = tmp_path / "plan.svg"
-    assert explain_script(script, "physical", None, file, ()) == f"4 plans drawn into {file}"
+    assert explain_script(script, "physical", None, file, None, ()) == f"4 plans drawn into {file}"
     assert "wide: complete, physical plan" in file.read_text()
-    assert explain_script(script, "bound", "Pairs", file, ()) == f"1 plan drawn into {file}"
+    assert explain_script(script, "bound", "Pairs", file, None, ()) == f"1 plan drawn into {file}"
     assert "wide" not in file.read_text()
     with pytest.raises(MillstreamError, match='query "pears" does not exist') as wrong:
-        explain_script(script, "bound", "pears", file, ())
+        explain_script(script, "bound", "pears", file, None, ())
     assert wrong.value.hint == 'Did you mean "pairs"?'
 
 
@@ -135,5 +140,5 @@ def test_files_that_cannot_be_written(tmp_path: Path, name: str, message: str) -
     script = tmp_path / "s.sql"
     script.write_text(SCRIPT)
     with pytest.raises(MillstreamError) as wrong:
-        explain_script(script, "bound", None, tmp_path / name, ())
+        explain_script(script, "bound", None, tmp_path / name, None, ())
     assert message in wrong.value.message and wrong.value.hint

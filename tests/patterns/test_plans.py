@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
 
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import OPERATORS, Intersect, Join, UnionAll
 from millstream.plan.annotate import line_of, outline, with_patterns
-from millstream.session import Session
+from patterns.table import Entry, read_table
 
-TABLE = Path(__file__).with_name("plans.txt")
 FIGURE_6 = 2
 """The first entries are the two plans of the paper's figure."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A query, the stage of its plan, and the beginning of every line with its pattern."""
-
-    query: str
-    stage: str
-    lines: tuple[tuple[str, str], ...]
-
-    def plan(self, script: str) -> Node:
-        session = Session(tell=lambda text: None)
-        session.execute(script)
-        return session.plan_of(session.query(self.query), self.stage)
-
-
-def read_table() -> tuple[str, list[Entry]]:
-    text = "\n".join(x for x in TABLE.read_text().splitlines() if not x.startswith("#"))
-    script, *entries = text.split("\n====\n")
-    return script, [read_entry(entry) for entry in entries]
-
-
-def read_entry(text: str) -> Entry:
-    query, _, plan = text.partition("\n----\n")
-    stage = "bound"
-    if query.startswith("stage "):
-        first, _, query = query.partition("\n")
-        stage = first.split()[1]
-    lines = [line.rpartition(" ") for line in plan.splitlines()]
-    return Entry(query, stage, tuple((line.rstrip(), pattern) for line, _, pattern in lines))
-
 
 SCRIPT, ENTRIES = read_table()
 

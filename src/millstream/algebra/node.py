@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Kept
 from millstream.algebra.manner import Manner
 from millstream.algebra.pattern import Label, Pattern, simple
 from millstream.algebra.state import State
@@ -58,6 +59,7 @@ class Node:
     is_stream: ClassVar[bool] = False
     accepts_previous: ClassVar[bool] = False
     takes_right_everywhere: ClassVar[bool] = False
+    keeps: ClassVar[tuple[Kept, ...]] = ()
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:

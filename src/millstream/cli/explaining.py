@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.cli.running import load, one_of
+from millstream.engine.holdings import held_in
 from millstream.errors import MillstreamError
 from millstream.session import STAGES
 
@@ -12,12 +13,24 @@ NOTHING = "the script registers no query"
 
 
 def explain_script(
-    script: Path, stage: str, query: str | None, picture: Path | None, settings: tuple[str, ...]
+    script: Path,
+    stage: str,
+    query: str | None,
+    picture: Path | None,
+    checkpoint: Path | None,
+    settings: tuple[str, ...],
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""
     stage = stage.lower()
     one_of("stage", stage, STAGES)
+    if checkpoint is not None and stage != "state":
+        raise MillstreamError(
+            "--checkpoint is for --stage state", hint="Leave it out, or write --stage state."
+        )
     session = load(script, settings, tell=lambda text: None)
+    if checkpoint is not None:
+        held = held_in(checkpoint, session.job())
+        session.held = lambda: held
     asked = list(session.queries.values()) if query is None else [session.find_query(query)]
     if not asked:
         return NOTHING

@@ -64,7 +64,7 @@ def run(
 def explain(
     script: Script,
     stage: Annotated[
-        str, typer.Option(help="bound, optimized, physical or patterns.")
+        str, typer.Option(help="bound, optimized, physical, patterns or state.")
     ] = "optimized",
     query: Annotated[
         str | None, typer.Option(help="Only the query of this name.", metavar="NAME")
@@ -72,12 +72,15 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the plans into this file.", metavar="FILE.svg")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="With --stage state: what operators hold there.")
+    ] = None,
     set: SetOption = None,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""
     from millstream.cli.explaining import explain_script
 
-    typer.echo(explain_script(script, stage, query, picture, tuple(set or ())))
+    typer.echo(explain_script(script, stage, query, picture, checkpoint, tuple(set or ())))
 
 
 @app.command()

@@ -64,6 +64,10 @@ class Job:
         settings = replace(self.settings, strategy=strategy)
         return replace(self, settings=settings).after(self.settings.strategy, self.drains)
 
+    def roots_of(self, name: str) -> tuple[Node, ...]:
+        """The plans of a query: of what it keeps, and of what it tells."""
+        return tuple(roots[name] for roots in (self.keeping, self.telling) if name in roots)
+
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)
 

@@ -17,6 +17,7 @@ from millstream.algebra.state import Log, State
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock
 from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
+from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.level import Bucket, Level, split
 from millstream.engine.measures import Counts, Measures
@@ -137,6 +138,10 @@ class LocalHost:
                 receiver.whole(name, content)
         for receiver in self.receivers:
             receiver.close()
+
+    def held(self) -> Held:
+        """What operators hold after the last batch."""
+        return Held(self.job, self.batches, tuple(self.states.values()))
 
     @property
     def state_rows(self) -> int:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
@@ -32,6 +33,11 @@ class DeltaStar(Node):
     """
 
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
+        Kept("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
+        Kept("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
+    )
 
     input: Node
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.kept import Kept, counted
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
@@ -28,6 +29,7 @@ class Distinct(Node):
 
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = counted("")
 
     input: Node
 

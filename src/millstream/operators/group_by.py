@@ -15,6 +15,7 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -64,6 +65,18 @@ class GroupBy(Node):
     @property
     def needs(self) -> Spread:
         return self.keys
+
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        ordered = (call for call in self.calls if call.function in ORDERED)
+        return (
+            Kept("groups", "totals and the row shown", Structure.GROUPS, Extent.GROUPS),
+            *(
+                Kept(f"values {c.name}", f"values for {c}", Structure.SORTED, Extent.COLLECTED)
+                for c in ordered
+            ),
+            ending(),
+        )
 
     @property
     def words(self) -> str:

@@ -14,6 +14,7 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.kept import LEFT_AND_RIGHT, Kept
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
@@ -34,6 +35,7 @@ class Paired(Node):
     """
 
     takes_right_everywhere: ClassVar[bool] = True
+    keeps: ClassVar[tuple[Kept, ...]] = LEFT_AND_RIGHT
 
     condition: Expression
     left: Node

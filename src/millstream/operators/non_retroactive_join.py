@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.kept import Kept, by_hash
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
@@ -74,6 +75,12 @@ class NonRetroactiveJoin(Node):
     @property
     def pairs(self) -> Pairs:
         return self.keys.pairs
+
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        table = by_hash("right", 1, "rows of the table")
+        results = by_hash("results", 0, "results that may be taken back")
+        return (table,) if self.left.only_adds else (table, results)
 
     @property
     def words(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.kept import Kept, ending
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import Log, State
@@ -28,6 +29,7 @@ class Retract(Node):
 
     follows_reader: ClassVar[bool] = True
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
 
     drains: bool
     input: Node

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -37,6 +38,10 @@ class Rows(Node):
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("kept", "rows that have not left", Structure.LIST, Extent.OWN),
+        Kept("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
+    )
 
     count: int
     partition_by: tuple[str, ...]

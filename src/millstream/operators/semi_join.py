@@ -11,6 +11,7 @@ import numpy as np
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.kept import LEFT_AND_RIGHT, Extent, Kept, Structure
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
@@ -34,6 +35,10 @@ class Matched(Node):
     has_partner: ClassVar[bool]
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
     takes_right_everywhere: ClassVar[bool] = True
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        *LEFT_AND_RIGHT,
+        Kept("waiting", "changes that are known to come", Structure.DUE, Extent.OWN),
+    )
 
     condition: Expression
     left: Node

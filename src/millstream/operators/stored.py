@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -28,6 +29,10 @@ class Stored(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("content", "rows without a known end", Structure.LIST, Extent.ROWS),
+        ending("ending"),
+    )
 
     input: Node
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -48,6 +49,10 @@ class TableScan(Node):
     """
 
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("content", "rows of the table", Structure.LIST, Extent.OWN),
+        Kept("begun", "that the table has begun", Structure.LIST, Extent.ONE),
+    )
 
     table: StaticTable
     keys: tuple[str, ...]

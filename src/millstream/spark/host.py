@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.algebra.changes import Changes, concat_rows
 from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
 from millstream.engine.clock import Clock, Header
+from millstream.engine.holdings import Held, read_states
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, in_order, present
@@ -223,6 +224,14 @@ class SparkHost:
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
+
+    def held(self) -> Held | None:
+        """What operators hold after the last finished batch, if there is one that is still kept."""
+        commit, state = self.commit, self.checkpoint.state
+        if commit is None or not state.exists():
+            return None
+        states = read_states(state, commit.levels, commit.buckets, commit.batch)
+        return Held(self.job, commit.batch, states)
 
     def _packed(self, name: str, frame: DataFrame) -> DataFrame:
         from millstream.spark.foreign import packed
