@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
+from millstream.algebra.changes import Changes
 from millstream.connect import open_source
-from millstream.connect.source import Slab, Slice, error_rows
 
 COLUMNS = {
     "ts": pa.int64(), "protocol": pa.string(), "source": pa.int64(), "destination": pa.int64(),
@@ -62,34 +58,11 @@ QUERIES = {
 without duplicates, 5 joins a link with what is left of another, in two orders."""
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A source whose rows are there already, so that only what comes after reading is measured."""
-
-    name: str
-    rows: pa.RecordBatch
-
-    @staticmethod
-    def of(name: str, count: int) -> Ready:
-        """The first connections of a link."""
-        url, schema = f"generate:connections?events={4 * count}", pa.schema(list(COLUMNS.items()))
-        source = open_source(url, name, schema, {}, ".", False)
-        slices, _, _ = source.plan(source.start(), count)
-        batches = [source.read(slice_, schema.names).rows for slice_ in slices]
-        return Ready(name, pa.Table.from_batches(batches).combine_chunks().to_batches()[0])
-
-    def start(self) -> dict[str, Any]:
-        return {"row": 0}
-
-    def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
-        low = position["row"]
-        high = min(low + rows, len(self.rows))
-        slices = [Slice(self.name, {"row": low}, low + 1, high - low)] if low < high else []
-        return slices, {"row": high}, high == len(self.rows)
-
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
-        rows = self.rows.slice(slice.at["row"], slice.rows).select(list(columns))
-        return Slab(rows, np.arange(slice.seq, slice.seq + slice.rows), error_rows([], [], []))
-
-    def largest(self, slice: Slice, column: str) -> int | None:
-        return int(self.rows.column(column)[slice.at["row"] + slice.rows - 1].as_py())
+def connections(link: str, count: int) -> Changes:
+    """The first connections of a link, as a stream's elements."""
+    url, schema = f"generate:connections?events={4 * count}", pa.schema(list(COLUMNS.items()))
+    source = open_source(url, link, schema, {}, ".", False)
+    slices, _, _ = source.plan(source.start(), count)
+    parts = [source.read(slice_, schema.names).rows for slice_ in slices]
+    rows = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+    return Changes.elements(rows, rows.column("ts").to_numpy(), np.arange(count) + 1)

@@ -7,19 +7,22 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import mean, median
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from bench.links import QUERIES, STREAM, Ready
-from millstream.algebra.state import Log
-from millstream.engine.errands import plan_errands
+from bench.links import QUERIES, STREAM, connections
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import Span
 from millstream.engine.job import Job
-from millstream.local.host import LocalHost
+from millstream.engine.level import Level, read_scan
 from millstream.session import Session
 from millstream.spark.host import BatchReport, SparkHost
 
@@ -38,7 +41,7 @@ Settings = Mapping[str, str]
 Figures = dict[str, float]
 
 
-def in_process(queries: Mapping[str, str] = QUERIES) -> dict[str, dict[str, dict[str, Figures]]]:
+def in_operators(queries: Mapping[str, str] = QUERIES) -> dict[str, dict[str, dict[str, Figures]]]:
     """By query, window and strategy: microseconds per 1,000 tuples, and the state held."""
     return {
         query: {str(window): _turns(text, window, STRATEGIES) for window in WINDOWS}
@@ -64,34 +67,52 @@ def through_spark(spark: SparkSession, turns: int) -> dict[str, dict[str, dict[s
 
 @dataclass
 class Run:
-    """A query under one strategy, in this process, in one bucket."""
+    """The operators of a query under one strategy, in one bucket and nothing around them.
 
-    host: LocalHost
+    Rows go in as scans give them, and on through filters, windows and exchanges to what keeps the
+    result.
+    """
+
+    job: Job
+    rows: dict[str, Changes]
+    states: dict[str, State] = field(default_factory=dict)
+    now: int = 0
     seconds: dict[int, list[float]] = field(default_factory=dict)
 
     @staticmethod
     def of(text: str, window: int, settings: Settings) -> Run:
-        job = _job(text, window, {**settings, "buckets": "1"}, 4 * LONGEST)
-        sources = {name: _rows(name) for name in job.streams if name in job.graph.scans}
-        return Run(LocalHost(job, sources, []))
+        job = _job(text, window, settings, 4 * LONGEST)
+        return Run(job, {name: _rows(name) for name in job.graph.scans})
 
     @property
     def links(self) -> int:
-        return len(self.host.sources)
+        return len(self.rows)
 
     def fill(self, window: int) -> None:
         """Until the window is full and rows have begun to leave it."""
-        for _ in range(22):
-            self.batch(window // 20)
+        units = max(BATCHES) // self.links
+        for _ in range(window * 11 // 10 // units + 1):
+            self.batch(units)
 
     def batch(self, units: int) -> float:
         """A step over so many units of time; its CPU time."""
-        host, job = self.host, self.host.job
-        errands, positions = plan_errands(job.streams, host.sources, host.positions, units, 0)
+        graph, later = self.job.graph, self.now + units
+        span = Span(self.now - 1, later - 1, 0)
+        spans = dict.fromkeys(graph.nodes, span)
+        level = Level(graph, 0, 1, spans, lambda name: self.states.get(name, {}), {})
+        for name, scans in graph.scans.items():
+            there = self.rows[name].slice(self.now, later)
+            level.received |= {scan: read_scan(scan, there) for scan in scans}
         begin = time.process_time()
-        host.step(errands)
+        for exchange in graph.exchanges:
+            given = level.output(exchange.input)
+            numbered = graph.needs_arrival[exchange]
+            level.received[exchange] = given if numbered else without_arrival(given)
+        for root in graph.roots:
+            level.output(root)
         took = time.process_time() - begin
-        host.positions = positions
+        self.states |= level.states
+        self.now = later
         return took
 
     def figures(self) -> Figures:
@@ -99,18 +120,18 @@ class Run:
             f"µs per 1,000 in batches of {rows:,}": mean(seconds) / rows * 1e9
             for rows, seconds in self.seconds.items()
         }
-        return {**times, "state rows": self.host.state_rows, "state bytes": self._bytes()}
+        logs = [part for state in self.states.values() for part in state.values()]
+        chunks = [chunk for log in logs if isinstance(log, Log) for chunk in log.chunks]
+        tables = [part for part in logs if isinstance(part, pa.RecordBatch)]
+        return {
+            **times,
+            "state rows": sum(c.rows for c in chunks) + sum(t.num_rows for t in tables),
+            "state bytes": sum(c.load().nbytes for c in chunks) + sum(t.nbytes for t in tables),
+        }
 
-    def _bytes(self) -> int:
-        parts = [
-            p for s in self.host.states.values() for state in s.values() for p in state.values()
-        ]
-        return sum(
-            sum(chunk.load().nbytes for chunk in part.chunks)
-            if isinstance(part, Log)
-            else part.nbytes
-            for part in parts
-        )
+
+def without_arrival(changes: Changes) -> Changes:
+    return replace(changes, seq=np.zeros(len(changes), np.int64))
 
 
 def _turns(text: str, window: int, variants: Mapping[str, Settings]) -> dict[str, Figures]:
@@ -131,8 +152,8 @@ def _turns(text: str, window: int, variants: Mapping[str, Settings]) -> dict[str
 
 
 @cache
-def _rows(link: str) -> Ready:
-    return Ready.of(link, LONGEST)
+def _rows(link: str) -> Changes:
+    return connections(link, LONGEST)
 
 
 def _job(text: str, window: int, settings: Settings, events: int) -> Job:
@@ -199,8 +220,8 @@ def ratio(figures: Mapping[str, Figures], measured: str) -> float:
 
 
 def run(spark: Callable[[], SparkSession], turns: int) -> dict[str, object]:
-    local = in_process()
-    show("in one process", local)
+    alone = in_operators()
+    show("in the operators", alone)
     outside = through_spark(spark(), turns)
     show("through Spark", outside)
-    return {"in one process": local, "through Spark": outside}
+    return {"in the operators": alone, "through Spark": outside}
