@@ -122,9 +122,12 @@ class Changes:
 
     def keep(self, mask: np.ndarray) -> Changes:
         """The rows where the mask is true, in the same order and grouping."""
-        if mask.all():
+        return self.pick(np.flatnonzero(mask))
+
+    def pick(self, index: np.ndarray) -> Changes:
+        """The rows at these places, which count up."""
+        if len(index) == len(self):
             return self
-        index = np.flatnonzero(mask)
         kept = self.take(index)
         if self.previous is None:
             return kept

@@ -72,6 +72,7 @@ class Bucket:
     """One bucket of one level through a whole batch: what waits, the steps, and the states after.
 
     Law: the number of steps does not matter, since operators take every instant whole and once.
+    Every flow has steps of its own: many small queries do not step at the pace of their sum.
     """
 
     graph: Graph
@@ -90,14 +91,17 @@ class Bucket:
     def steps(self, mail: Mapping[Exchange, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
         due = {exchange: self._release(exchange, mail[exchange]) for exchange in self.exchanges}
-        cuts = {exchange: self._cuts(exchange, due) for exchange in due}
-        for i in range(max((len(c) for c in cuts.values()), default=1)):
-            spans = self._spans(i, cuts)
+        flows = self.graph.flows[self.number]
+        cuts = [self._cuts(flow, due) for flow in flows]
+        for i in range(max(map(len, cuts), default=1)):
+            spans = dict(self.spans)
             level = Level(self.graph, self.bucket, self.buckets, spans, self._load, {})
-            for exchange, changes in due.items():
-                span = level.spans[exchange]
-                low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
-                level.received[exchange] = changes.slice(int(low), int(high))
+            for flow, ends in zip(flows, cuts):
+                if i < len(ends):
+                    spans.update((node, _part(self.spans[node], ends, i)) for node in flow)
+                    level.received.update(_arriving(flow, due, spans))
+                else:
+                    level.received.update((node, Changes.empty(node.schema)) for node in flow)
             yield level
             self.states.update(level.states)
             add_all(self.counts, [level.counts])
@@ -115,29 +119,31 @@ class Bucket:
         self.states[exchange.state_name] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
-    def _cuts(self, exchange: Exchange, due: Mapping[Exchange, Changes]) -> list[int]:
-        """The last instants of the steps, the same for all that move together."""
-        friends = self._friends(exchange)
-        parts = [c.ts for e, c in due.items() if self._friends(e) == friends]
-        rows = sum(len(p) for p in parts)
-        end = self.spans[exchange].end
-        if rows <= STEP_ROWS:
+    def _cuts(self, flow: tuple[Node, ...], due: Mapping[Exchange, Changes]) -> list[int]:
+        """The last instants of the steps of a flow, by the rows that come to it."""
+        parts = [due[node].ts for node in flow if isinstance(node, Exchange)]
+        end = self.spans[flow[0]].end
+        if sum(map(len, parts)) <= STEP_ROWS:
             return [end]
-        stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
         inner = np.unique(stamps[STEP_ROWS::STEP_ROWS])
         return [*(int(t) for t in inner if t < end), end]
 
-    def _friends(self, node: Node) -> frozenset[str]:
-        return self.graph.companions[min(self.graph.sources[node])]
 
-    def _spans(self, step: int, cuts: Mapping[Exchange, list[int]]) -> dict[Node, Span]:
-        bounds = {self._friends(e): c for e, c in cuts.items()}
-        spans = {}
-        for node, span in self.spans.items():
-            ends = bounds.get(self._friends(node), [span.end])
-            start = span.start if step == 0 else ends[min(step, len(ends)) - 1]
-            spans[node] = Span(start, ends[min(step, len(ends) - 1)], span.begin)
-        return spans
+def _part(span: Span, ends: list[int], step: int) -> Span:
+    """The instants of a step."""
+    return Span(ends[step - 1] if step else span.start, ends[step], span.begin)
+
+
+def _arriving(
+    flow: tuple[Node, ...], due: Mapping[Exchange, Changes], spans: Mapping[Node, Span]
+) -> Iterator[tuple[Node, Changes]]:
+    """What comes to the exchanges of a flow at the instants of a step."""
+    for node in flow:
+        if isinstance(node, Exchange):
+            changes, span = due[node], spans[node]
+            low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
+            yield node, changes.slice(int(low), int(high))
 
 
 def read_scan(scan: Scan, elements: Changes) -> Changes:

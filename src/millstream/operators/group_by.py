@@ -259,16 +259,22 @@ class GroupBy(Node):
         kept = np.ones(batch.group_count, np.bool_)
         if self.keys:
             kept = totals[PRESENT] > 0
-        touched = trace.latest >= 0
-        source = np.where(touched, groups.num_rows + trace.latest, np.arange(batch.group_count))
-        index = pa.array(source[kept])
+        latest = trace.latest[kept]
+        moved = latest >= 0
+        rows = pa.array(latest[moved])
+        still = np.flatnonzero(kept)[~moved]
+        place = np.where(moved, np.cumsum(moved) - 1, len(rows) + np.cumsum(~moved) - 1)
         shown = [
-            pa.concat_arrays([groups.column(c.name), results[c.name]]).take(index)
+            pa.concat_arrays(
+                [results[c.name].take(rows), groups.column(c.name).take(pa.array(still))]
+            ).take(pa.array(place))
             for c in self.calls
         ]
         keys = take_rows(batch.keys, np.flatnonzero(kept))
         numbers = [pa.array(column[kept]) for column in totals.values()]
-        since = np.concatenate([groups.column(SINCE).to_numpy(), trace.ts])[source[kept]]
+        since = np.zeros(len(latest), np.int64)
+        since[moved] = trace.ts[latest[moved]]
+        since[~moved] = groups.column(SINCE).to_numpy()[still]
         return pa.RecordBatch.from_arrays(
             [*keys.columns, *shown, *numbers, pa.array(since)], schema=self._groups_schema
         )
