@@ -52,12 +52,11 @@ class Buffer(Enum):
 class Manner:
     """How an operator keeps state.
 
-    `lazy` is the share of a chunk's time after which it is cleared of rows that have expired, where
-    nothing has to happen when they do.
+    `readers` is how many operators above wait for the ends of the rows it gives out.
     """
 
     buffer: Buffer = Buffer.CALENDAR
-    lazy: float = 0.5
+    readers: int = 1
 
 
 def pages_for(rows: int) -> int:

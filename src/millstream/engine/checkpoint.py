@@ -13,7 +13,6 @@ from millstream.engine.job import Job
 from millstream.engine.store import DamagedState, Shelf, check_file, read_footer, write_whole
 from millstream.errors import MillstreamError, Notice
 from millstream.operators.retract import OPEN
-from millstream.plan.strategy import UPDATE_PATTERN
 
 KEPT = 3
 
@@ -24,7 +23,7 @@ class Commit:
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
-    there from the beginning. `strategy` is the one that left the state, and `drains` is true while
+    there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open.
     there from the beginning; `measures` what its operators took and gave.
     """
@@ -38,7 +37,7 @@ class Commit:
     positions: dict[str, Any] = field(default_factory=dict)
     levels: int = 0
     joined: dict[str, str] = field(default_factory=dict)
-    strategy: str = UPDATE_PATTERN
+    ending: str = ""
     drains: bool = False
     measures: dict[str, Any] = field(default_factory=dict)
 
@@ -197,7 +196,7 @@ def settled(job: Job, commit: Commit, holds_open: bool) -> Job:
         joined = commit.joined.get(query.name, "") if known else f"after batch {commit.batch}"
         queries.append(replace(query, joined=joined))
     job = replace(job, queries=tuple(queries))
-    return job.after(commit.strategy, commit.drains) if holds_open else job
+    return job.after(commit.ending, commit.drains) if holds_open else job
 
 
 def fingerprints(job: Job) -> dict[str, str]:

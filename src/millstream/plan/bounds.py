@@ -33,6 +33,7 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
+from millstream.operators.retract import ALWAYS
 from millstream.operators.rows import EVER
 from millstream.plan.memory import is_endless
 
@@ -131,7 +132,7 @@ def _has_ends(node: Node) -> bool:
             return length is not None
         case Now() | Range():
             return True
-        case Retract(drains=False):
+        case Retract(when=when) if when == ALWAYS:
             return False
         case Join() | Attach() | SemiJoin() | AntiJoin() | UnionAll():
             return any(map(_has_ends, node.inputs))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 
+from millstream.algebra.kept import Structure
 from millstream.algebra.manner import Buffer, Manner
-from millstream.algebra.node import Node, map_inputs, with_inputs
+from millstream.algebra.node import Node, map_inputs, walk, with_inputs
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
+    AntiJoin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -21,11 +23,10 @@ from millstream.operators import (
     Rows,
     Scan,
 )
+from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.distribute import distribute
 from millstream.rules import optimize
-from millstream.settings import Settings
-
-NEGATIVE, DIRECT, UPDATE_PATTERN = "negative", "direct", "update_pattern"
+from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
 KEEP_ENDS = (Scan, Now, Range, RangeSlide, Rows, Exchange, NonRetroactiveJoin)
 """Operators that leave the ends of rows as they are. A join with a non-retroactive table is one: it
@@ -37,15 +38,18 @@ def physical(
 ) -> Node:
     """The plan as it is carried out under the settings; `views` are parts that run anyhow.
 
-    It `drains` when it takes over state of the strategy `negative`: rows that were given out open
-    are still taken back, and no operator stands in the plan that could not take that.
+    It `drains` when it takes over state of another strategy: rows that were given out open are
+    still taken back, and no operator stands in the plan that could not take that.
     """
     root = optimize(root, views) if settings.rules == "on" else root
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
     root = _everywhere(root, _by_pattern if by_pattern else _without_ends)
     root = distribute(root)
     if settings.strategy == NEGATIVE or drains:
-        root = _everywhere(root, lambda node: _with_negatives(node, settings.strategy != NEGATIVE))
+        when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
+        root = _everywhere(root, lambda node: _with_negatives(node, when))
+    if (above := _above_negation(settings, drains)) is not None:
+        root = _everywhere(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
     return _everywhere(root, lambda node: _with_manner(node, settings))
 
 
@@ -59,6 +63,30 @@ def joined_at(root: Node, mark: str) -> Node:
         return node
 
     return _everywhere(root, marked)
+
+
+def together(roots: Sequence[Node]) -> list[Node]:
+    """Plans that run beside each other, with what each part must know of all its readers."""
+    above: dict[Node, dict[Node, None]] = {}
+    for root in roots:
+        for node in walk(root):
+            for child in node.inputs:
+                above.setdefault(child, {})[node] = None
+
+    def waiting(node: Node) -> set[Node]:
+        """The operators above that wait for the ends of its rows."""
+        found: set[Node] = set()
+        for reader in above.get(node, ()):
+            waits = any(kept.structure is Structure.DUE for kept in reader.keeps)
+            found |= {reader} if waits else waiting(reader)
+        return found
+
+    def told(node: Node) -> Node:
+        if not isinstance(node, Retract) or node.when != MEASURED:
+            return node
+        return replace(node, manner=replace(node.manner, readers=len(waiting(node))))
+
+    return [_everywhere(root, told) for root in roots]
 
 
 def _everywhere(root: Node, change: Callable[[Node], Node]) -> Node:
@@ -86,16 +114,23 @@ def _without_ends(node: Node) -> Node:
     return node.input if isinstance(node, Coalesce) else node
 
 
-def _with_negatives(node: Node, drains: bool) -> Node:
+def _with_negatives(node: Node, when: str) -> Node:
     """An operator with state, whose inputs tell the ends of their rows when they come."""
     if node.stateless or isinstance(node, KEEP_ENDS):
         return node
     changed = {
-        f.name: Retract(drains, child)
+        f.name: Retract(when, child)
         for f in fields(node)
         if isinstance(child := getattr(node, f.name), Node) and _knows_ends(child)
     }
     return with_inputs(node, changed) if changed else node
+
+
+def _above_negation(settings: Settings, drains: bool) -> str | None:
+    """When the rows of a negation are given out open; None for never."""
+    if settings.strategy == UPDATE_PATTERN and settings.negation != "ends":
+        return MEASURED if settings.negation == "measured" else ALWAYS
+    return DRAINS if drains else None
 
 
 def _knows_ends(node: Node) -> bool:

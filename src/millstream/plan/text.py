@@ -272,10 +272,10 @@ def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    drains = tokens.has("what")
-    for word in ("was", "left", "open") if drains else ():
-        tokens.expect(word)
-    return Retract(drains, below)
+    words = []
+    while tokens.next:
+        words.append(tokens.take())
+    return Retract(" ".join(words), below)
 
 
 _READERS: dict[str, Callable[..., Node]] = {

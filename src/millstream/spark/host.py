@@ -131,7 +131,7 @@ class SparkHost:
         same = {q.name: q.joined for q in self.job.queries if known[q.name] == marks.get(q.name)}
         if self._begun is None:
             return job
-        job = job.after(self.job.settings.strategy, self.job.drains)
+        job = job.after(self.job.settings.ending, self.job.drains)
         now = f"after batch {self._begun}"
         return replace(
             job,
@@ -310,7 +310,7 @@ class SparkHost:
             fingerprints(job),
             levels=job.graph.depth,
             joined={q.name: q.joined for q in job.queries if q.joined},
-            strategy=job.settings.strategy,
+            ending=job.settings.ending,
             drains=job.drains,
             measures=measures.to_json(),
         )
