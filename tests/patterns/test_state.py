@@ -12,7 +12,7 @@ from millstream.engine.holdings import Held
 from millstream.engine.state_report import structure_of
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.operators import OPERATORS
+from millstream.operators import OPERATORS, Rows
 from millstream.plan.bounds import bound
 from millstream.plan.memory import growing
 from millstream.session import Session
@@ -147,6 +147,26 @@ def test_a_query_whose_state_grows_has_a_part_without_a_bound() -> None:
         assert not grows or any("none: " in line for line in body), report
         told += grows
     assert told > 10
+
+
+def test_silent_partitions_are_forgotten(tmp_path: Path) -> None:
+    """A window by rows and time holds nothing of partitions that had no row for that time, and
+    counts them anew when they come back."""
+    came = [(t, f"k{t % 50}") for t in range(300)]
+    (tmp_path / "s.csv").write_text("\n".join(["t,k", *(f"{t},{k}" for t, k in came)]) + "\n")
+    session = Session(base=str(tmp_path), tell=lambda text: None)
+    session.execute("SET batch_rows = 10; SET buckets = 1;")
+    session.execute("CREATE STREAM s (t int, k string) ORDER BY t SOURCE 's.csv';")
+    query = session.query("SELECT t FROM s [Partition By k Rows 2 Range 20]")
+    host = LocalHost(session.job(), session.sources(follow=False), [])
+    while not host.is_done:
+        host.batch()
+        rows = host.content(query.name).column(0).to_pylist()
+        assert rows == list(range(max(0, rows[-1] - 20), rows[-1] + 1))
+        held = host.held()
+        (window,) = (n for n in nodes(held) if isinstance(n, Rows))
+        assert held.of(window, "counts").rows <= 31
+    assert host.batches >= 30
 
 
 def prices(folder: Path) -> Path:

@@ -71,7 +71,10 @@ def bound(node: Node, kept: Kept) -> str:
         case Extent.SLIDE if isinstance(node, RangeSlide):
             return f"rows of {length_words(node.slide, node)}"
         case Extent.PARTITIONS if isinstance(node, Rows) and node.partition_by:
-            return f"none: grows with every new {_and(node.partition_by)}"
+            keys = _and(node.partition_by)
+            if node.length is None or node.slide > 1:
+                return f"none: grows with every new {keys}"
+            return f"one row per {keys} in the last {length_words(node.length, node)}"
         case Extent.OPEN:
             return "rows of instants that are not final yet"
     return "one row"
