@@ -32,7 +32,8 @@ OURS = "update_pattern"
 BATCHES = {1_000: 40, 10_000: 12}
 """Tuples in a batch, on all links of a query, and how many batches of it are measured."""
 
-WARM_UP = 3
+WARM_UP = 2
+ROUNDS = 3
 LONGEST = int(max(WINDOWS) * 1.1) + sum(rows * (n + WARM_UP) for rows, n in BATCHES.items())
 SPARK = {"windows": (20_000, 200_000), "queries": ("1 telnet", "2 source"), "units": 100_000}
 SPARK_BATCHES = 4
@@ -111,7 +112,7 @@ class Run:
         for root in graph.roots:
             level.output(root)
         took = time.process_time() - begin
-        self.states |= level.states
+        self.states = {**self.states, **level.states}
         self.now = later
         return took
 
@@ -135,20 +136,33 @@ def without_arrival(changes: Changes) -> Changes:
 
 
 def _turns(text: str, window: int, variants: Mapping[str, Settings]) -> dict[str, Figures]:
-    """One batch of every strategy after the other, so that all see the same noise."""
+    """One batch of every strategy after the other, so that all see the same noise.
+
+    States are values: the same batches are done again from the same state, and of every batch the
+    fastest of the rounds counts. The mean of the batches has in it what is done only now and then.
+    """
     runs = {name: Run.of(text, window, settings) for name, settings in variants.items()}
     for run in runs.values():
         run.fill(window)
     gc.collect()
-    turn = list(runs.values())
     for rows, count in BATCHES.items():
-        for number in range(count + WARM_UP):
-            turn = [*turn[1:], turn[0]]
-            for run in turn:
-                took = run.batch(rows // run.links)
-                if number >= WARM_UP:
-                    run.seconds.setdefault(rows, []).append(took)
+        begun = {name: (run.states, run.now) for name, run in runs.items()}
+        rounds: dict[str, list[list[float]]] = {name: [] for name in runs}
+        for _ in range(ROUNDS):
+            for name, run in runs.items():
+                run.states, run.now = begun[name]
+                rounds[name].append([])
+            for number in range(count + WARM_UP):
+                for name in _rotated(list(runs), number):
+                    took = runs[name].batch(rows // runs[name].links)
+                    rounds[name][-1].append(took)
+        for name, run in runs.items():
+            run.seconds[rows] = [min(same) for same in zip(*rounds[name])][WARM_UP:]
     return {name: run.figures() for name, run in runs.items()}
+
+
+def _rotated(names: list[str], by: int) -> list[str]:
+    return names[by % len(names) :] + names[: by % len(names)]
 
 
 @cache
