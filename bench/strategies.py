@@ -6,7 +6,7 @@ import gc
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import mean, median
@@ -32,36 +32,44 @@ OURS = "update_pattern"
 BATCHES = {1_000: 40, 10_000: 12}
 """Tuples in a batch, on all links of a query, and how many batches of it are measured."""
 
-WARM_UP = 3
+WARM_UP = 2
+ROUNDS = 3
 LONGEST = int(max(WINDOWS) * 1.1) + sum(rows * (n + WARM_UP) for rows, n in BATCHES.items())
-SPARK = {"windows": (20_000, 200_000), "queries": ("1 telnet", "2 source"), "units": 100_000}
-SPARK_BATCHES = 4
+TOLD = ("1 telnet", "2 source", "4")
+"""Queries that are measured as STREAMED, too."""
+
+SPARK_WINDOWS = (20_000, 200_000)
+SPARK_QUERIES = ("1 telnet", "2 source")
+SPARK_UNITS, SPARK_BATCHES = 100_000, 4
+"""Units of time in a batch through Spark, and how many of them are measured."""
 
 Settings = Mapping[str, str]
 Figures = dict[str, float]
+Found = dict[str, dict[str, dict[str, Figures]]]
 
 
-def in_operators(queries: Mapping[str, str] = QUERIES) -> dict[str, dict[str, dict[str, Figures]]]:
+def in_operators(
+    queries: Iterable[str] = QUERIES, windows: Sequence[int] = WINDOWS, form: str = "COMPLETE"
+) -> Found:
     """By query, window and strategy: microseconds per 1,000 tuples, and the state held."""
     return {
-        query: {str(window): _turns(text, window, STRATEGIES) for window in WINDOWS}
-        for query, text in queries.items()
+        query: {str(window): _turns(QUERIES[query], window, form) for window in windows}
+        for query in queries
     }
 
 
-def through_spark(spark: SparkSession, turns: int) -> dict[str, dict[str, dict[str, Figures]]]:
+def through_spark(spark: SparkSession, turns: int) -> Found:
     """The same for a few queries and windows through Spark, after a turn to warm up."""
-    found: dict[str, dict[str, dict[str, Figures]]] = {}
-    for query in SPARK["queries"]:
-        for window in SPARK["windows"]:
-            text = QUERIES[str(query)]
+    found: Found = {}
+    for query in SPARK_QUERIES:
+        for window in SPARK_WINDOWS:
             every: dict[str, list[float]] = {name: [] for name in STRATEGIES}
             for turn in range(turns + 1):
                 for name, settings in STRATEGIES.items():
-                    took = _spark_run(spark, text, int(window), settings)
+                    took = _spark_run(spark, QUERIES[query], window, settings)
                     every[name] += [took] if turn else []
             figures = {name: {"µs per 1,000": median(times)} for name, times in every.items()}
-            found.setdefault(str(query), {})[str(window)] = figures
+            found.setdefault(query, {})[str(window)] = figures
     return found
 
 
@@ -80,8 +88,8 @@ class Run:
     seconds: dict[int, list[float]] = field(default_factory=dict)
 
     @staticmethod
-    def of(text: str, window: int, settings: Settings) -> Run:
-        job = _job(text, window, settings, 4 * LONGEST)
+    def of(text: str, window: int, form: str, settings: Settings) -> Run:
+        job = _job(text.format(form=form, window=window), settings, 4 * LONGEST)
         return Run(job, {name: _rows(name) for name in job.graph.scans})
 
     @property
@@ -111,7 +119,7 @@ class Run:
         for root in graph.roots:
             level.output(root)
         took = time.process_time() - begin
-        self.states |= level.states
+        self.states = {**self.states, **level.states}
         self.now = later
         return took
 
@@ -134,21 +142,34 @@ def without_arrival(changes: Changes) -> Changes:
     return replace(changes, seq=np.zeros(len(changes), np.int64))
 
 
-def _turns(text: str, window: int, variants: Mapping[str, Settings]) -> dict[str, Figures]:
-    """One batch of every strategy after the other, so that all see the same noise."""
-    runs = {name: Run.of(text, window, settings) for name, settings in variants.items()}
+def _turns(text: str, window: int, form: str) -> dict[str, Figures]:
+    """One batch of every strategy after the other, so that all see the same noise.
+
+    States are values: the same batches are done again from the same state, and of every batch the
+    fastest of the rounds counts. The mean of the batches has in it what is done only now and then.
+    """
+    runs = {name: Run.of(text, window, form, given) for name, given in STRATEGIES.items()}
     for run in runs.values():
         run.fill(window)
     gc.collect()
-    turn = list(runs.values())
     for rows, count in BATCHES.items():
-        for number in range(count + WARM_UP):
-            turn = [*turn[1:], turn[0]]
-            for run in turn:
-                took = run.batch(rows // run.links)
-                if number >= WARM_UP:
-                    run.seconds.setdefault(rows, []).append(took)
+        begun = {name: (run.states, run.now) for name, run in runs.items()}
+        rounds: dict[str, list[list[float]]] = {name: [] for name in runs}
+        for _ in range(ROUNDS):
+            for name, run in runs.items():
+                run.states, run.now = begun[name]
+                rounds[name].append([])
+            for number in range(count + WARM_UP):
+                for name in _rotated(list(runs), number):
+                    took = runs[name].batch(rows // runs[name].links)
+                    rounds[name][-1].append(took)
+        for name, run in runs.items():
+            run.seconds[rows] = [min(same) for same in zip(*rounds[name])][WARM_UP:]
     return {name: run.figures() for name, run in runs.items()}
+
+
+def _rotated(names: list[str], by: int) -> list[str]:
+    return names[by % len(names) :] + names[: by % len(names)]
 
 
 @cache
@@ -156,23 +177,23 @@ def _rows(link: str) -> Changes:
     return connections(link, LONGEST)
 
 
-def _job(text: str, window: int, settings: Settings, events: int) -> Job:
+def _job(text: str, settings: Settings, events: int) -> Job:
     session = Session(tell=lambda notice: None)
     for name, value in settings.items():
         session.pin(name, value)
     for number in range(4):
         if f"link{number}" in text:
             session.execute(STREAM.format(name=f"link{number}", events=events))
-    session.execute(text.format(form="COMPLETE", window=window))
+    session.execute(text)
     return session.job()
 
 
 def _spark_run(spark: SparkSession, text: str, window: int, settings: Settings) -> float:
     """Microseconds per 1,000 tuples that Spark's triggers take once the window is full."""
-    units = int(SPARK["units"])  # type: ignore[call-overload]
-    fill = -(-window // units)
+    units, fill = SPARK_UNITS, -(-window // SPARK_UNITS)
     events = 4 * units * (fill + SPARK_BATCHES)
-    job = _job(text, window, {**settings, "batch_rows": str(units)}, events)
+    text = text.format(form="COMPLETE", window=window)
+    job = _job(text, {**settings, "batch_rows": str(units)}, events)
     checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
     reports: list[BatchReport] = []
     host = SparkHost(
@@ -192,7 +213,7 @@ def _spark_run(spark: SparkSession, text: str, window: int, settings: Settings) 
     return median(t["triggerExecution"] for t in triggers) * 1e3 / tuples * 1e3
 
 
-def show(title: str, found: Mapping[str, Mapping[str, Mapping[str, Figures]]]) -> None:
+def show(title: str, found: Found) -> None:
     """Tables of the figures by window, with the ratio of the best of the others to ours."""
     names = dict.fromkeys(
         n for w in found.values() for f in w.values() for s in f.values() for n in s
@@ -222,6 +243,8 @@ def ratio(figures: Mapping[str, Figures], measured: str) -> float:
 def run(spark: Callable[[], SparkSession], turns: int) -> dict[str, object]:
     alone = in_operators()
     show("in the operators", alone)
+    told = in_operators(TOLD, SPARK_WINDOWS, "STREAMED")
+    show("in the operators, told as changes", told)
     outside = through_spark(spark(), turns)
     show("through Spark", outside)
-    return {"in the operators": alone, "through Spark": outside}
+    return {"in the operators": alone, "told as changes": told, "through Spark": outside}
