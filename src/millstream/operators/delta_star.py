@@ -50,10 +50,7 @@ class DeltaStar(Node):
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
         promised: Log = state.get("promised", Log())
-        due = [
-            part.keep((part.exp > span.start) & (part.exp <= span.end))
-            for part in promised.touching(span.start, span.end)
-        ]
+        due = [part.within(part.exp, span) for part in promised.touching(span.start, span.end)]
         every = Changes.concat([*due, changes], self.schema)
         codes, first = factorize(every.rows.columns, len(every))
         values = take_rows(every.rows, first)
@@ -67,7 +64,7 @@ class DeltaStar(Node):
         )
         moved = np.flatnonzero((told != before) | (until != reached))
         entries = _entries(values, moved, told, until)
-        promises = _entries(values, np.flatnonzero(told != before), told, told)
+        promises = _entries(values, np.flatnonzero(told != before), told, told).sorted_by_exp()
         kept = promised.after(span.end).append(promises, promises.exp)
         rows = take_rows(values, code)
         out = Changes(
