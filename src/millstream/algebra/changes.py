@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.time import INFINITY
+from millstream.algebra.time import INFINITY, Span
 from millstream.columns.order import is_sorted, stable_order
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
@@ -110,6 +110,13 @@ class Changes:
             return self.slice(0, at), self.slice(at, len(self))
         below = by <= bound
         return self.keep(below), self.keep(~below)
+
+    def within(self, by: np.ndarray, span: Span) -> Changes:
+        """The rows whose value lies in the span; no copying when sorted."""
+        if not is_sorted(by):
+            return self.keep((by > span.start) & (by <= span.end))
+        low, high = np.searchsorted(by, [span.start, span.end], side="right")
+        return self.slice(int(low), int(high))
 
     def take(self, index: np.ndarray) -> Changes:
         return Changes(

@@ -11,7 +11,7 @@ import numpy as np
 from millstream.algebra.changes import Changes
 from millstream.algebra.state import Log
 from millstream.algebra.time import Span
-from millstream.columns.order import group_order, is_sorted
+from millstream.columns.order import group_order, stable_order
 
 PAGE_ROWS = 4_096
 """Laying rows out by page pays when about this many fall on each."""
@@ -37,15 +37,18 @@ class Buffer(Enum):
         """The log with more rows, without chunks all of whose rows fell due by the end."""
         if self is Buffer.LIST:
             return _as_one(log.append(rows, getattr(rows, by)), end, by)
-        log = log.after(end).append(rows, getattr(rows, by))
-        return _laid_out(log, end, by) if self is Buffer.CALENDAR else log
+        if self is Buffer.CALENDAR:
+            return _laid_out(log.after(end).append(rows, getattr(rows, by)), end, by)
+        order = stable_order(getattr(rows, by))
+        rows = rows if order is None else rows.take(order)
+        return log.after(end).append(rows, getattr(rows, by))
 
     def due(self, log: Log, span: Span, by: str = "exp") -> list[Changes]:
         """The rows that fall due in the span."""
         if self is Buffer.LIST:
-            return [_between(part, getattr(part, by), span) for part in log.all()]
+            return [part.within(getattr(part, by), span) for part in log.all()]
         parts = log.touching(span.start, span.end)
-        return [_between(part, getattr(part, by), span) for part in parts]
+        return [part.within(getattr(part, by), span) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -106,11 +109,3 @@ def _swept(parts: list[Changes], end: int, by: str) -> Changes:
     """All rows that have not fallen due by the end, as one."""
     rows = Changes.concat(parts, parts[-1].schema)
     return rows.keep(getattr(rows, by) > end)
-
-
-def _between(part: Changes, due: np.ndarray, span: Span) -> Changes:
-    """The rows of a part that fall due in the span."""
-    if is_sorted(due):
-        first, last = np.searchsorted(due, [span.start, span.end], side="right")
-        return part.slice(int(first), int(last))
-    return part.keep((due > span.start) & (due <= span.end))

@@ -60,6 +60,8 @@ class DeltaStar(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if "counts 0" not in state:
             return self._told(state, changes, span)
+        if span.end == span.start:
+            return state, changes
         state, restated = self._from_distinct(state, span)
         state, out = self._told(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)

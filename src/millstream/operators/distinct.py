@@ -50,6 +50,8 @@ class Distinct(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if "values" not in state and "known" not in state:
             return count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
+        if span.end == span.start:
+            return state, changes
         state, told = self._from_delta_star(state, span)
         state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
         return state, Changes.concat([told, out], self.schema)
