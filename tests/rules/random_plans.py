@@ -195,6 +195,63 @@ class Maker:
     def for_coalesce_before_distinct(self) -> Node:
         return Distinct(self.row_by_row(lambda stream: Range(self.rng.randint(0, 6), stream)))
 
+    def for_pull_negation_above_join(self) -> Node:
+        """A negation on one side of a join, or a difference of different values."""
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        if self.rng.random() < 0.3:
+            whole = Distinct(left)
+            negated: Node = Minus(whole, self.fitted([f.type for f in whole.schema], right))
+        else:
+            negated = AntiJoin(self.between(left, right), left, right)
+        if self.rng.random() < 0.4:
+            negated = self.renamed(negated)
+        return self.beside(negated)
+
+    def for_push_negation_below_join(self) -> Node:
+        """A negation that asks one side of a join, over a table now and then."""
+        left, right = self.relation(0), self.relation(0)
+        joined: Node = Join(self.between(left, right), left, right)
+        if self.rng.random() < 0.4:
+            joined = self.renamed(joined)
+        other = self.relation(0)
+        pairs = [(a, b) for a in joined.schema for b in other.schema if a.type == b.type]
+        if not pairs:
+            return joined
+        a, b = (Column(f.name, f.type) for f in self.rng.choice(pairs))
+        return AntiJoin(Call("=", (a, b), BOOLEAN), joined, other)
+
+    def for_push_distinct_below_join(self) -> Node:
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        joined: Node = Join(self.between(left, right), left, right)
+        kind = self.rng.random()
+        if kind < 0.4:
+            joined = self.renamed(joined)
+        elif kind < 0.6:
+            names = [(self.name(), Column(f.name, f.type)) for f in joined.schema]
+            joined = Project(tuple(names), joined)
+        return Distinct(joined)
+
+    def for_pull_distinct_above_join(self) -> Node:
+        left, right = Distinct(self.relation(0)), self.relation(0)
+        if self.rng.random() < 0.7:
+            return self.beside(left, Distinct(right))
+        joined = self.beside(left, right)
+        return Distinct(self.renamed(joined) if self.rng.random() < 0.5 else joined)
+
+    def for_push_distinct_below_negation(self) -> Node:
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        negated: Node = AntiJoin(self.between(left, right), left, right)
+        if self.rng.random() < 0.3:
+            names = [(self.name(), Column(f.name, f.type)) for f in negated.schema]
+            negated = Project(tuple(names), negated)
+        return Distinct(negated)
+
+    def beside(self, node: Node, other: Node | None = None) -> Node:
+        """The node on either side of a join."""
+        other = self.relation(0) if other is None else other
+        left, right = self.rng.sample((node, other), 2)
+        return Join(self.between(left, right), left, right)
+
     @property
     def joins(self) -> tuple[Callable[[int], Node], ...]:
         return (
