@@ -62,7 +62,7 @@ SCRIPT = "".join(
     for name in STREAMS
 ) + (
     "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
-    "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv';\n"
+    "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv' WITH (time = 'integer');\n"
 )
 STEPS = (0, 0, 1, 1, 2, 4)
 BURSTS = (0, 0, 0, 0, 0, 0, 0, 1)
