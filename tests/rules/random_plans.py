@@ -48,6 +48,7 @@ from millstream.operators import (
     Rows,
     Rstream,
     SemiJoin,
+    Tagged,
     TopK,
     Unbounded,
     UnionAll,
@@ -62,7 +63,8 @@ SCRIPT = "".join(
     for name in STREAMS
 ) + (
     "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
-    "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv' WITH (time = 'integer');\n"
+    "CREATE TABLE prices (id int, price int) KEY (id) "
+    "SOURCE 'prices.csv' WITH (time = 'integer');\n"
 )
 STEPS = (0, 0, 1, 1, 2, 4)
 BURSTS = (0, 0, 0, 0, 0, 0, 0, 1)
@@ -544,6 +546,17 @@ class Maker:
         return Literal(self.rng.choice(values[kind]), kind)
 
 
+@dataclass(frozen=True)
+class Keyed(Query):
+    """A query whose changes are told by a key that is given."""
+
+    key: tuple[str, ...] | None = None
+
+    @property
+    def changes_root(self) -> Node:
+        return self.plan if self.form == STREAM else Tagged(self.key, self.plan)
+
+
 @dataclass
 class Trial:
     """A plan made from a seed, with the data it runs on."""
@@ -560,9 +573,13 @@ class Trial:
         return STREAMED if self.seed % 4 else COMPLETE
 
     def answers(self, *plans: Node, buckets: int = 2) -> list[pa.Table]:
-        """What the plans answer, run side by side as they are, in small batches or large ones."""
+        """What the plans answer, run side by side as they are, in small batches or large ones.
+
+        Changes are told by the key of the plan that was written: rules come afterwards.
+        """
         queries = tuple(
-            Query(f"q{i}", plan, self.form, Domain.INTEGER) for i, plan in enumerate(plans)
+            Keyed(f"q{i}", plan, self.form, Domain.INTEGER, key=self.plan.key)
+            for i, plan in enumerate(plans)
         )
         settings = self.session.settings.with_value("rules", "off")
         settings = settings.with_value("buckets", str(buckets))

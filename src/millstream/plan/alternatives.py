@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from millstream.algebra.changes import no_rows
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Stored, Tagged
+from millstream.operators import StaticTable, Stored, TableScan, Tagged
 from millstream.plan.cost import cost_of
 from millstream.plan.facts import NOTHING, Facts
 from millstream.rules import COSTED, Optimizer, Whole, optimize
@@ -21,7 +22,7 @@ Steps = tuple[str, ...]
 """How a plan is reached: names of rules, each with the node it is applied to."""
 
 Choices = Mapping[str, Steps]
-"""For every part of a plan that is rewritten by itself, by its fingerprint, the steps taken."""
+"""For every part of a plan that is rewritten by itself, by its name, the steps taken."""
 
 BY_NAME = {rule.__name__: rule for rule in COSTED}
 
@@ -64,7 +65,7 @@ class Chooser:
         if isinstance(plan, (Tagged, Stored)):
             below = self._choose(part.inputs[0], plan.input, optimizer)
             return replace(plan, input=below)
-        name = part.fingerprint
+        name = part_name(part)
         if name in self.known:
             self.made[name] = self.known[name]
             return _followed(plan, self.known[name], optimizer)
@@ -72,6 +73,26 @@ class Chooser:
         best = cheapest(found)
         self.made[name], self.looked_at[name] = best.steps, found
         return best.plan
+
+
+def part_name(part: Node) -> str:
+    """The name of a part: what it computes, whatever tables hold in the beginning."""
+    done: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if node not in done:
+            done[node] = _bare(map_inputs(node, visit))
+        return done[node]
+
+    return visit(part).fingerprint
+
+
+def _bare(node: Node) -> Node:
+    """A table without its rows, and without the stream that tells the time to one that stays."""
+    if not isinstance(node, TableScan):
+        return node
+    table = StaticTable(node.table.name, "", no_rows(node.schema))
+    return TableScan(table, node.keys, None if node.is_static else node.input)
 
 
 def alternatives(plan: Node, optimizer: Optimizer, facts: Facts) -> list[Alternative]:

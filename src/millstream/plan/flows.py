@@ -159,7 +159,7 @@ class Flows:
                 most = count * (PARTITIONS if keys else 1.0)
                 return Flow(rate, rate, min(most, ENDLESS))
             case DeltaStar():
-                share = self.share(node, HALF)
+                share = self._different(node, below)
                 return Flow(rate * share, back * share, size(below) * share)
             case Distinct():
                 share = self._different(node, below)

@@ -84,7 +84,8 @@ def _above(join: Join, side: Node, found: _Negation) -> Node:
     outputs = (*found.outputs, *more)
     plain = outputs == handed_on(found.left.schema)
     below = found.left if plain else Project(outputs, found.left)
-    joined = replace(join, **{"left" if side is join.left else "right": below})
+    first = side is join.left
+    joined = replace(join, left=below) if first else replace(join, right=below)
     there = fresh_names(found.right.schema.names, joined.schema.names)
     values: dict[str, Expression] = {
         f.name: Column({**names, **fresh}[f.name], f.type)

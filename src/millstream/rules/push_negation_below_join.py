@@ -28,19 +28,20 @@ def push_negation_below_join(node: Node) -> Node | None:
     It pays when the negation leaves few rows to be joined; and costs when it takes many rows back,
     whose pairs are then taken back too. So the cost decides.
     """
-    match node:
-        case AntiJoin(condition=condition, left=Join() as join, right=right):
-            return _below(join, condition, right)
-        case AntiJoin(
-            condition=condition, left=Project(outputs=outputs, input=Join() as join), right=right
-        ) if moves_columns_only(node.left):
-            values = dict(outputs)
-            taken = {n for n in columns_of(condition) if n in values}
+    if not isinstance(node, AntiJoin):
+        return None
+    match node.left:
+        case Join() as join:
+            return _below(join, node.condition, node.right)
+        case Project(outputs=outputs, input=Join() as join) as project if moves_columns_only(
+            project
+        ):
+            right = node.right
             names = fresh_names(right.schema.names, join.schema.names)
             there = {f.name: Column(names[f.name], f.type) for f in right.schema}
-            asked = substitute(condition, {**there, **{n: values[n] for n in taken}})
+            asked = substitute(node.condition, {**dict(outputs), **there})
             below = _below(join, asked, renamed(right, names))
-            return None if below is None else replace(node.left, input=below)
+            return None if below is None else replace(project, input=below)
     return None
 
 
@@ -48,9 +49,10 @@ def _below(join: Join, condition: Expression, right: Node) -> Node | None:
     if any(_changes(side) for side in join.inputs):
         return None
     asked = columns_of(condition) - set(right.schema.names)
-    for name, side in (("left", join.left), ("right", join.right)):
-        if asked <= set(side.schema.names):
-            return replace(join, **{name: AntiJoin(condition, side, right)})
+    if asked <= set(join.left.schema.names):
+        return replace(join, left=AntiJoin(condition, join.left, right))
+    if asked <= set(join.right.schema.names):
+        return replace(join, right=AntiJoin(condition, join.right, right))
     return None
 
 
