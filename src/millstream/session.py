@@ -31,6 +31,7 @@ from millstream.connect.table import TableFiles
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables
+from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
@@ -53,12 +54,14 @@ from millstream.lang import (
     to_sql,
 )
 from millstream.operators import Scan
+from millstream.plan.alternatives import Choices, Chooser
 from millstream.plan.annotate import with_patterns, with_reasons
+from millstream.plan.explain_cost import cost_text
+from millstream.plan.facts import NOTHING, Facts
 from millstream.plan.memory import growing
 from millstream.plan.picture import Drawing, picture
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
-from millstream.rules import optimize
 from millstream.settings import Settings
 
 STAGES = tuple(stage.lower() for stage in commands.STAGES)
@@ -69,7 +72,8 @@ class Session:
     """The names, queries and settings that statements have made so far.
 
     `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
-    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run.
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run, and `choices` and
+    `facts` are what it has chosen and measured.
     """
 
     base: str = "."
@@ -79,6 +83,8 @@ class Session:
     catalog: Catalog = field(default_factory=Catalog)
     queries: dict[str, Query] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)
+    choices: Choices = field(default_factory=dict)
+    facts: Facts = NOTHING
     _bare: int = 0
     _live: LiveTables | None = None
     _scratch: TemporaryDirectory | None = None
@@ -407,6 +413,8 @@ class Session:
             title, body = "state", self._state_of(query)
         elif stage == "patterns":
             title, body = "update patterns", with_reasons(self.plan_of(query, stage))
+        elif stage == "cost":
+            title, body = "cost", self._cost_of(query)
         else:
             body = with_patterns(self.plan_of(query, stage))
         notes = [f"-- {n.render()}" for n in query.notices]
@@ -436,11 +444,20 @@ class Session:
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
+        chooser = Chooser(self.choices, self.facts)
         if stage in ("physical", "state"):
-            return physical(root, self.settings, query.views)
+            return physical(root, self.settings, query.views, chooser=chooser)
         if stage == "bound" or self.settings.rules == "off":
             return root
-        return optimize(root, query.views)
+        return chooser.optimized(root, query.views)
+
+    def _cost_of(self, query: Query) -> str:
+        root, strategy = query.content_root or query.changes_root, self.settings.strategy
+        return cost_text(root, query.views, self.choices, self.facts, query.domain, strategy)
+
+    def learn(self, job: Job, measures: Measures) -> None:
+        """Take up what a job has chosen and measured: plans are explained, and made, with it."""
+        self.choices, self.facts = job.choices, measures.facts(job.graph)
 
 
 def _checked(stage: str) -> str:

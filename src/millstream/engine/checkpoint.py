@@ -24,8 +24,8 @@ class Commit:
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
-    rows are in it that an earlier strategy gave out open.
-    there from the beginning; `measures` what its operators took and gave.
+    rows are in it that an earlier strategy gave out open. `measures` is what operators took and
+    gave, `choices` how plans were made.
     """
 
     batch: int
@@ -40,6 +40,7 @@ class Commit:
     ending: str = ""
     drains: bool = False
     measures: dict[str, Any] = field(default_factory=dict)
+    choices: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()

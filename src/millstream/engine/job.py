@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from millstream.algebra.node import Node
@@ -11,6 +11,8 @@ from millstream.algebra.time import Span
 from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
+from millstream.plan.alternatives import Choices, Chooser
+from millstream.plan.facts import Facts
 from millstream.plan.graph import Graph
 from millstream.plan.strategy import joined_at, physical, together
 from millstream.settings import NEVER_OPEN, Settings
@@ -20,7 +22,8 @@ from millstream.settings import NEVER_OPEN, Settings
 class Job:
     """What runs: every stream that has a source, every registered query, and the settings.
 
-    `changes` names the stored results whose changes somebody wants to see as well.
+    `changes` names the stored results whose changes somebody wants to see as well; `choices` are
+    the steps by which plans were chosen, for those for which that is settled.
     """
 
     streams: Mapping[str, Stream]
@@ -29,6 +32,7 @@ class Job:
     changes: frozenset[str] = frozenset()
     drains: bool = False
     """Whether state of another strategy is taken over, with rows that it gave out open."""
+    choices: Choices = field(default_factory=dict)
 
     @cached_property
     def telling(self) -> dict[str, Node]:
@@ -88,6 +92,16 @@ class Job:
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
+    def decided(self, known: Choices, facts: Facts) -> Job:
+        """The job with all its plans chosen: as before where that is known, else by the facts."""
+        chooser = Chooser(known, facts)
+        for query in self.queries if self.settings.rules == "on" else ():
+            for root in (query.changes_root, query.content_root):
+                if root is not None:
+                    chooser.optimized(root, query.views)
+        return replace(self, choices=chooser.made)
+
     def _physical(self, query: Query, root: Node) -> Node:
-        plan = physical(root, self.settings, query.views, self.drains)
+        chooser = Chooser(self.choices)
+        plan = physical(root, self.settings, query.views, self.drains, chooser)
         return joined_at(plan, query.joined) if query.joined else plan

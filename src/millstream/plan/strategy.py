@@ -24,8 +24,8 @@ from millstream.operators import (
     Scan,
 )
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
+from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
-from millstream.rules import optimize
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
 KEEP_ENDS = (Scan, Now, Range, RangeSlide, Rows, Exchange, NonRetroactiveJoin)
@@ -34,14 +34,18 @@ could not find again what a negative row takes back, as the table has gone on si
 
 
 def physical(
-    root: Node, settings: Settings, views: Iterable[Node] = (), drains: bool = False
+    root: Node,
+    settings: Settings,
+    views: Iterable[Node] = (),
+    drains: bool = False,
+    chooser: Chooser | None = None,
 ) -> Node:
     """The plan as it is carried out under the settings; `views` are parts that run anyhow.
 
     It `drains` when it takes over state of another strategy: rows that were given out open are
     still taken back, and no operator stands in the plan that could not take that.
     """
-    root = optimize(root, views) if settings.rules == "on" else root
+    root = (chooser or Chooser()).optimized(root, views) if settings.rules == "on" else root
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
     root = _everywhere(root, _by_pattern if by_pattern else _without_ends)
     root = distribute(root)

@@ -26,6 +26,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
+from millstream.plan.facts import NOTHING
 from millstream.spark.errand_source import ErrandSource
 from millstream.spark.parcel import Parcel
 from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
@@ -75,11 +76,12 @@ class SparkHost:
             notices += compare(self.commit, job, self.checkpoint.folder)
             held = self.checkpoint.holds_open(self.commit)
             self.job = job = settled(job, self.commit, held)
+        self.measures = Measures.from_json(self.commit.measures if self.commit else {})
+        self.job = job = self._decided(job)
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
         self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
-        self.measures = Measures.from_json(self.commit.measures if self.commit else {})
         self.wanted = frozenset(job.telling) if wanted is None else wanted
         self.receivers = receivers(self.commit)
         self.lock = threading.Lock()
@@ -98,6 +100,16 @@ class SparkHost:
     @property
     def _scratch(self) -> Path:
         return self.checkpoint.folder / "scratch"
+
+    def _decided(self, job: Job) -> Job:
+        """The job with the plans it had; those of new queries follow what has been measured."""
+        known = {
+            p: tuple(steps) for p, steps in (self.commit.choices if self.commit else {}).items()
+        }
+        guessed = job.decided(known, NOTHING)
+        return (
+            job.decided(known, self.measures.facts(guessed.graph)) if self.measures.of else guessed
+        )
 
     def _bucket_count(self, notices: list[Notice]) -> int:
         asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
@@ -121,7 +133,8 @@ class SparkHost:
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
         with self.lock:
-            self.job = job = self._settled(job)
+            facts = self.measures.facts(self.job.graph)
+            self.job = job = self._settled(job).decided(self.job.choices, facts)
             self.wanted = frozenset(job.telling) if wanted is None else wanted
             self._save()
 
@@ -313,6 +326,7 @@ class SparkHost:
             ending=job.settings.ending,
             drains=job.drains,
             measures=measures.to_json(),
+            choices={part: list(steps) for part, steps in job.choices.items()},
         )
         self.checkpoint.write(commit)
         self.commit, self.clock, self.measures = commit, after, measures
