@@ -9,8 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+<<<<<<< HEAD
 LOWER = 0xFFFFFFFF
 UPPER = ~LOWER
+=======
+LARGE = 1 << 17
+"""A table of so many places still lies in the cache; it grows beyond that only when it is full."""
+>>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
 
 
 def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +32,8 @@ def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.n
         return np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64)
     if len(words) == 1 and _is_narrow(words[0]):
         return _factorize_narrow(words[0])
-    return _factorize_wide(np.ascontiguousarray(np.stack(words, axis=1)))
+    rows = np.ascontiguousarray(np.stack(words, axis=1))
+    return _factorize_wide(rows, _hash_rows(rows))
 
 
 def buckets_of(arrays: Sequence[pa.Array], length: int, buckets: int) -> np.ndarray:
@@ -275,25 +281,35 @@ def _hash_row(words, i):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, inline="always")
-def _same_row(words, i, j):  # type: ignore[no-untyped-def]
-    for k in range(words.shape[1]):  # noqa: SIM110 (Numba does not compile it)
-        if words[i, k] != words[j, k]:
-            return False
-    return True
+@njit(cache=True)
+def _hash_rows(words: np.ndarray) -> np.ndarray:
+    out = np.empty(words.shape[0], np.uint64)
+    for i in range(len(out)):
+        out[i] = _hash_row(words, i)
+    return out
 
 
 @njit(cache=True)
+<<<<<<< HEAD
 def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A table that grows with the groups; its slots hold the upper half of the hash as well, so
     that rows are compared only when they are equal, but for a few."""
     n = words.shape[0]
+=======
+def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By a table with open addresses. Rows are compared only when their hashes are equal."""
+    n = len(hashes)
+>>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
     codes = np.empty(n, np.int64)
     first = np.empty(n, np.int64)
     size = 2048
-    table = np.full(size, -1, np.int64)
+    while size < 2 * n and size < LARGE:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    mask, one = np.uint64(size - 1), np.uint64(1)
     groups = 0
     for i in range(n):
+<<<<<<< HEAD
         h = _hash_row(words, i)
         upper = np.int64(h >> np.uint64(33)) << 32
         slot = np.int64(h & np.uint64(size - 1))
@@ -312,6 +328,37 @@ def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 size *= 8
                 table = _enlarged(words, first, groups, size)
         codes[i] = code
+=======
+        slot = hashes[i] & mask
+        code = table[slot]
+        while code >= 0:
+            j = first[code]
+            if hashes[j] == hashes[i]:
+                same = True
+                for k in range(words.shape[1]):
+                    if words[j, k] != words[i, k]:
+                        same = False
+                if same:
+                    break
+            slot = (slot + one) & mask
+            code = table[slot]
+        if code >= 0:
+            codes[i] = code
+            continue
+        table[slot] = groups
+        first[groups] = i
+        codes[i] = groups
+        groups += 1
+        if groups * 2 > size:
+            size *= 4
+            mask = np.uint64(size - 1)
+            table = np.full(size, -1, np.int32)
+            for g in range(groups):
+                slot = hashes[first[g]] & mask
+                while table[slot] >= 0:
+                    slot = (slot + one) & mask
+                table[slot] = g
+>>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
     return codes, first[:groups].copy()
 
 
