@@ -9,13 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-<<<<<<< HEAD
-LOWER = 0xFFFFFFFF
-UPPER = ~LOWER
-=======
 LARGE = 1 << 17
 """A table of so many places still lies in the cache; it grows beyond that only when it is full."""
->>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
 
 
 def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -290,16 +285,9 @@ def _hash_rows(words: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-<<<<<<< HEAD
-def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A table that grows with the groups; its slots hold the upper half of the hash as well, so
-    that rows are compared only when they are equal, but for a few."""
-    n = words.shape[0]
-=======
 def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By a table with open addresses. Rows are compared only when their hashes are equal."""
     n = len(hashes)
->>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
     codes = np.empty(n, np.int64)
     first = np.empty(n, np.int64)
     size = 2048
@@ -309,26 +297,6 @@ def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, 
     mask, one = np.uint64(size - 1), np.uint64(1)
     groups = 0
     for i in range(n):
-<<<<<<< HEAD
-        h = _hash_row(words, i)
-        upper = np.int64(h >> np.uint64(33)) << 32
-        slot = np.int64(h & np.uint64(size - 1))
-        code = -1
-        while table[slot] >= 0:
-            if table[slot] & UPPER == upper and _same_row(words, first[table[slot] & LOWER], i):
-                code = table[slot] & LOWER
-                break
-            slot = (slot + 1) & (size - 1)
-        if code < 0:
-            code = groups
-            first[groups] = i
-            table[slot] = upper | groups
-            groups += 1
-            if groups * 2 > size:
-                size *= 8
-                table = _enlarged(words, first, groups, size)
-        codes[i] = code
-=======
         slot = hashes[i] & mask
         code = table[slot]
         while code >= 0:
@@ -358,17 +326,4 @@ def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, 
                 while table[slot] >= 0:
                     slot = (slot + one) & mask
                 table[slot] = g
->>>>>>> d7e5679b524115ccdc89dc17267f85915ee0f2ea
     return codes, first[:groups].copy()
-
-
-@njit(cache=True)
-def _enlarged(words, first, groups, size):  # type: ignore[no-untyped-def]
-    table = np.full(size, -1, np.int64)
-    for g in range(groups):
-        h = _hash_row(words, first[g])
-        slot = np.int64(h & np.uint64(size - 1))
-        while table[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        table[slot] = (np.int64(h >> np.uint64(33)) << 32) | g
-    return table
