@@ -14,6 +14,7 @@ from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import DAWN, Span
+from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
@@ -52,9 +53,7 @@ class DeltaStar(Node):
         promised: Log = state.get("promised", Log())
         due = [part.within(part.exp, span) for part in promised.touching(span.start, span.end)]
         every = Changes.concat([*due, changes], self.schema)
-        codes, first = factorize(every.rows.columns, len(every))
-        values = take_rows(every.rows, first)
-        hashes = hashes_of(values.columns, len(first))
+        codes, values, hashes = _values(every)
         known = Latest.of(state.get("known"), self.schema)
         told, until = self._found(known, values, hashes)
         before, reached = told.copy(), until.copy()
@@ -84,9 +83,21 @@ class DeltaStar(Node):
         for rows, there, needle in known.search(hashes):
             same = equal_rows(rows.rows, there, values, needle)
             there, needle = there[same], needle[same]
-            np.maximum.at(until, needle, rows.exp[there])
-            np.maximum.at(told, needle, rows.ts[there])
+            until[needle] = rows.exp[there]  # the newest comes last
+            told[needle] = rows.ts[there]
         return told, until
+
+
+def _values(every: Changes) -> tuple[np.ndarray, pa.RecordBatch, np.ndarray]:
+    """The number of every row's value, the values in the order of their hashes, and these."""
+    codes, first = factorize(every.rows.columns, len(every))
+    hashes = hashes_of(take_rows(every.rows, first).columns, len(first))
+    order = hash_order(hashes)
+    if order is None:
+        return codes, take_rows(every.rows, first), hashes
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[codes], take_rows(every.rows, first[order]), hashes[order]
 
 
 def _entries(

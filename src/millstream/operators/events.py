@@ -34,11 +34,18 @@ def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
 
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
+    due, events = unfold_all(due, changes, span)
+    return due, Events(changes, _cancel(events.ends.sorted_by_exp()))
+
+
+def unfold_all(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
+    """The same with the ends of rows that were taken back, and of what took them back, in any
+    order: for those who add up events of equal rows anyhow."""
     done, later = changes.split(changes.exp, span.end)
     ahead = later.keep(later.exp != INFINITY).sorted_by_exp()
     fallen = [_due(part, span) for part in due.touching(span.start, span.end)]
-    ends = Changes.concat([*fallen, done], changes.schema).sorted_by_exp()
-    return due.after(span.end).append(ahead, ahead.exp), Events(changes, _cancel(ends))
+    ends = Changes.concat([*fallen, done], changes.schema)
+    return due.after(span.end).append(ahead, ahead.exp), Events(changes, ends)
 
 
 def settled(events: Events) -> Events:
