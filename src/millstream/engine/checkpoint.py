@@ -22,7 +22,7 @@ class Commit:
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
-    there from the beginning.
+    there from the beginning; `hot` the keys whose rows are spread.
     """
 
     batch: int
@@ -34,6 +34,7 @@ class Commit:
     positions: dict[str, Any] = field(default_factory=dict)
     levels: int = 0
     joined: dict[str, str] = field(default_factory=dict)
+    hot: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()

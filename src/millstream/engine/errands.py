@@ -12,14 +12,15 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.evaluate import computed_once
 from millstream.algebra.expressions import Call, Column, Literal
+from millstream.algebra.node import Node
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
 from millstream.connect.source import Comparison, Slab, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
-from millstream.engine.level import Reading, split
+from millstream.engine.level import Reading
 from millstream.engine.outputs import late_rows, late_schema
-from millstream.operators import Exchange
+from millstream.engine.sending import Sender
 from millstream.plan.graph import Graph
 
 NO_SPAN = Span(DAWN, DAWN, None)
@@ -110,16 +111,17 @@ class Haul:
     Changes carry the number by which they are put in the order of arrival.
     """
 
-    sent: list[tuple[Exchange, int, Changes, int]]
+    sent: list[tuple[Node, int, Changes, int]]
     late: pa.RecordBatch
     errors: pa.RecordBatch
     headers: list[Header]
 
 
 def run_errand(
-    errand: Errand, stream: Stream, source: Source | None, graph: Graph, clock: Clock, buckets: int
+    errand: Errand, stream: Stream, source: Source | None, sender: Sender, clock: Clock
 ) -> Haul:
     """Read the slices of an errand and pack their rows for the buckets of the first level."""
+    graph = sender.graph
     known = clock.sources.get(stream.name)
     largest = known.largest if known else None
     if errand.prior is not None:
@@ -136,8 +138,7 @@ def run_errand(
             stream,
             slab,
             gate,
-            graph,
-            buckets,
+            sender,
             slice_.seq,
             lambda s=slice_: source.read(s, stream.schema.names),
         )
@@ -155,9 +156,7 @@ def run_errand(
     return _together(hauls, stream, endings)
 
 
-def pack(
-    stream: Stream, slab: Slab, gate: Gate, graph: Graph, buckets: int, turn: int, reread: Any
-) -> Haul:
+def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, reread: Any) -> Haul:
     """Admit the rows of a slab and run the operators without state that come before an exchange."""
     admitted = admit(
         stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows, slab.beats
@@ -174,17 +173,18 @@ def pack(
         (f"{stream.name}.late", late.select(range(1, late.num_columns)), slab.seq[admitted.late]),
         (f"{stream.name}.errors", admitted.errors, admitted.errors.column("seq").to_numpy()),
     ):
-        if name in graph.scans:
+        if name in sender.graph.scans:
             elements[name] = Changes.elements(rows, numbers, numbers)
             first = int(numbers[0]) if len(numbers) else None
             headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
-    return Haul(_send(graph, elements, buckets, turn), late, admitted.errors, headers)
+    return Haul(_send(sender, elements, turn), late, admitted.errors, headers)
 
 
 def _send(
-    graph: Graph, elements: Mapping[str, Changes], buckets: int, turn: int
-) -> list[tuple[Exchange, int, Changes, int]]:
+    sender: Sender, elements: Mapping[str, Changes], turn: int
+) -> list[tuple[Node, int, Changes, int]]:
     sent = []
+    graph = sender.graph
     reading = Reading(elements, NO_SPAN)
     with computed_once():
         for exchange in graph.exchanges:
@@ -192,8 +192,8 @@ def _send(
                 changes = reading.output(exchange.input)
                 if not graph.needs_arrival[exchange]:
                     changes = replace(changes, seq=np.zeros(len(changes), np.int64))
-                for bucket, part in split(changes, exchange, buckets, turn).items():
-                    sent.append((exchange, bucket, part, turn))
+                for part in sender.parts(exchange, changes, turn):
+                    sent.append((*part, turn))
     return sent
 
 

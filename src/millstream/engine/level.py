@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import EVERYWHERE, Node, home_of
+from millstream.algebra.node import Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
-from millstream.columns.keys import buckets_of
-from millstream.columns.order import group_order
-from millstream.operators import Exchange, Scan
+from millstream.engine.hot_keys import STAYS, HotKeys
+from millstream.operators import Detour, Exchange, Scan
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
 
@@ -28,7 +27,8 @@ STEP_ROWS = 131_072
 class Level:
     """The operators of one level in one bucket, over the instants of one step.
 
-    Equal parts of different queries are computed once. `states` collects the operators' new states.
+    Equal parts of different queries are computed once. `received` are the rows of exchanges, `away`
+    those that came by detours. `states` collects the operators' new states.
     """
 
     graph: Graph
@@ -36,7 +36,9 @@ class Level:
     buckets: int
     spans: Mapping[Node, Span]
     load: Load
-    received: dict[Node, Changes]
+    hot: HotKeys
+    received: dict[Node, Changes] = field(default_factory=dict)
+    away: dict[Node, Changes] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
 
     def output(self, node: Node) -> Changes:
@@ -46,6 +48,8 @@ class Level:
         home = home_of(self.graph.spreads[node], self.buckets)
         if home is not None and home != self.bucket:
             result = Changes.empty(node.schema)
+        elif isinstance(node, Detour):
+            result = self._detoured(node)
         else:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
@@ -56,6 +60,14 @@ class Level:
                 self.states[node.fingerprint] = state
         self.received[node] = result
         return result
+
+    def _detoured(self, detour: Detour) -> Changes:
+        """The rows of the exchange that stay, and those that came by the detour."""
+        here = self.output(detour.input)
+        ways = self.hot.ways(detour, here)
+        if ways is not None:
+            here = here.keep(ways == STAYS)
+        return Changes.concat([here, self.away[detour]], detour.schema).in_time_order()
 
 
 @dataclass
@@ -71,45 +83,48 @@ class Bucket:
     buckets: int
     spans: Mapping[Node, Span]
     saved: Mapping[str, State]
+    hot: HotKeys
     states: dict[str, State] = field(default_factory=dict)
 
     @property
-    def exchanges(self) -> list[Exchange]:
-        return [e for e in self.graph.exchanges if self.number in self.graph.landings[e]]
+    def boxes(self) -> list[Node]:
+        """The exchanges and detours whose rows are wanted here."""
+        return [b for b in self.graph.boxes if self.number in self.graph.landings[b]]
 
-    def steps(self, mail: Mapping[Exchange, Changes]) -> Iterator[Level]:
+    def steps(self, mail: Mapping[Node, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
-        due = {exchange: self._release(exchange, mail[exchange]) for exchange in self.exchanges}
-        cuts = {exchange: self._cuts(exchange, due) for exchange in due}
+        due = {box: self._release(box, mail[box]) for box in self.boxes}
+        cuts = {box: self._cuts(box, due) for box in due}
         for i in range(max((len(c) for c in cuts.values()), default=1)):
             spans = self._spans(i, cuts)
-            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, {})
-            for exchange, changes in due.items():
-                span = level.spans[exchange]
+            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
+            for box, changes in due.items():
+                span = level.spans[box]
                 low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
-                level.received[exchange] = changes.slice(int(low), int(high))
+                there = level.received if isinstance(box, Exchange) else level.away
+                there[box] = changes.slice(int(low), int(high))
             yield level
             self.states.update(level.states)
 
     def _load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
 
-    def _release(self, exchange: Exchange, changes: Changes) -> Changes:
+    def _release(self, box: Node, changes: Changes) -> Changes:
         """What has come and is final by now, in the order of time; rows of open instants wait."""
-        if self.graph.level[exchange.input] > 0:
+        if self.graph.level[box] > 1:
             return changes.in_time_order()
-        log = self.saved.get(exchange.fingerprint, {}).get("waiting", Log())
+        log = self.saved.get(box.fingerprint, {}).get("waiting", Log())
         assert isinstance(log, Log)
-        waiting, due = release(log, changes, self.spans[exchange])
-        self.states[exchange.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
+        waiting, due = release(log, changes, self.spans[box])
+        self.states[box.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
-    def _cuts(self, exchange: Exchange, due: Mapping[Exchange, Changes]) -> list[int]:
+    def _cuts(self, box: Node, due: Mapping[Node, Changes]) -> list[int]:
         """The last instants of the steps, the same for all that move together."""
-        friends = self._friends(exchange)
+        friends = self._friends(box)
         parts = [c.ts for e, c in due.items() if self._friends(e) == friends]
         rows = sum(len(p) for p in parts)
-        end = self.spans[exchange].end
+        end = self.spans[box].end
         if rows <= STEP_ROWS:
             return [end]
         stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
@@ -119,7 +134,7 @@ class Bucket:
     def _friends(self, node: Node) -> frozenset[str]:
         return self.graph.companions[min(self.graph.sources[node])]
 
-    def _spans(self, step: int, cuts: Mapping[Exchange, list[int]]) -> dict[Node, Span]:
+    def _spans(self, step: int, cuts: Mapping[Node, list[int]]) -> dict[Node, Span]:
         bounds = {self._friends(e): c for e, c in cuts.items()}
         spans = {}
         for node, span in self.spans.items():
@@ -153,26 +168,3 @@ class Reading:
             there = self.elements.get(node.stream)
             return Changes.empty(node.schema) if there is None else read_scan(node, there)
         return node.step({}, *map(self.output, node.inputs), self.span)[1]
-
-
-def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict[int, Changes]:
-    """The changes by bucket. `turn` picks the bucket when any will do."""
-    changes = changes.plain()
-    if len(changes) == 0:
-        return {}
-    if buckets == 1:
-        return {0: changes}
-    if (home := home_of(exchange.by, buckets)) is not None:
-        return {home: changes}
-    if exchange.by is None:
-        return {turn % buckets: changes}
-    if exchange.by == EVERYWHERE:
-        return dict.fromkeys(range(buckets), changes)
-    keys = [changes.rows.column(name) for name in exchange.by]
-    bucket = buckets_of(keys, len(changes), buckets)
-    order, bounds = group_order(bucket, np.arange(len(bucket)), buckets)
-    return {
-        b: changes.take(order[bounds[b] : bounds[b + 1]])
-        for b in range(buckets)
-        if bounds[b] < bounds[b + 1]
-    }

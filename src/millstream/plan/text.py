@@ -17,6 +17,7 @@ from millstream.operators import (
     OPERATORS,
     AntiJoin,
     Attach,
+    Detour,
     Exchange,
     Filter,
     GroupBy,
@@ -270,6 +271,14 @@ def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Exchange(one_bucket(below.fingerprint), below)
 
 
+def _detour(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    side = tokens.take()
+    tokens.expect("of")
+    meeting = tokens.take()
+    tokens.expect("spreading")
+    return Detour(side, meeting, tokens.names(), below)
+
+
 _READERS: dict[str, Callable[..., Node]] = {
     "Scan": _scan,
     "Filter": _filter,
@@ -288,5 +297,6 @@ _READERS: dict[str, Callable[..., Node]] = {
     "GroupBy": _group_by,
     "Partial": _partial,
     "Exchange": _exchange,
+    "Detour": _detour,
     "Tagged": _tagged,
 }
