@@ -52,11 +52,11 @@ def check(focus: str, first: int, settings: dict[str, str], restart: bool = Fals
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("focus", ("join", "outer", "correlated", "filter"))
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_hot_keys_do_not_matter(all_hot, focus: str, name: str) -> None:
-    check(focus, 40_000 + 100 * list(CONFIGURATIONS).index(name), CONFIGURATIONS[name])
-    assert all_hot[SPREAD] and all_hot[COPIED] and all_hot[STAYS]
+def test_hot_keys_do_not_matter(all_hot, name: str) -> None:
+    for focus in ("join", "outer", "correlated", "filter"):
+        check(focus, 40_000 + 100 * list(CONFIGURATIONS).index(name), CONFIGURATIONS[name])
+    assert min(all_hot[way] for way in (SPREAD, COPIED, STAYS)) > 50, all_hot
 
 
 @pytest.mark.slow

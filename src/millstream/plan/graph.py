@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from millstream.algebra.node import Node, Spread, walk
 from millstream.operators import (
@@ -50,11 +50,12 @@ class Graph:
         Operators without state are computed wherever somebody reads them, so an exchange may be
         read on a level higher than the one right above its input.
         """
-        found: dict[Node, set[int]] = {box: set() for box in self.boxes}
+        found: dict[Node, set[int]] = {node: set() for node in self.nodes}
 
         def land(node: Node, level: int) -> None:
-            if node in found:
-                found[node].add(level)
+            if level in found[node]:
+                return
+            found[node].add(level)
             if node.stateless:
                 for child in node.inputs:
                     land(child, level)
@@ -65,7 +66,7 @@ class Graph:
             if not node.stateless and not isinstance(node, Exchange):
                 for child in node.inputs:
                     land(child, self.level[node])
-        return {box: tuple(sorted(levels)) for box, levels in found.items()}
+        return {box: tuple(sorted(found[box])) for box in self.boxes}
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -124,6 +125,7 @@ class Graph:
             for child in node.inputs:
                 readers.setdefault(child, []).append(node)
 
+        @cache
         def asked(node: Node) -> bool:
             if node in self.roots:
                 return True
