@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from errors.cases import session
 
@@ -16,6 +18,7 @@ from millstream.operators import (
     TableScan,
     UnionAll,
 )
+from millstream.session import Session
 
 ROWS_STAY = [
     "SELECT item FROM bids [Now] WHERE item IN (SELECT item FROM hot)",
@@ -120,14 +123,14 @@ def test_views_that_double_are_planned_once() -> None:
         f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1} UNION ALL SELECT * FROM v{i - 1};"
         for i in range(1, 23)
     ]
-    session = Session(tell=lambda text: None)
+    whole = Session(tell=lambda text: None)
     started = time.process_time()
-    session.execute(
+    whole.execute(
         "CREATE STREAM bids (ts int, item int) ORDER BY ts;"
         "CREATE VIEW v0 AS SELECT item FROM bids [Range 5];"
         + "".join(doubled)
         + "SELECT STREAMED item, count(*) AS n FROM v22 GROUP BY item;"
     )
-    graph = session.job().graph
+    graph = whole.job().graph
     assert len(graph.nodes) < 200 and graph.landings and graph.needs_arrival and graph.spreads
     assert graph.roots[0].fingerprint and time.process_time() - started < 5
