@@ -30,7 +30,8 @@ golden: $(READY)  ## the golden files, on the local host
 	$(BIN)/python -m pytest tests/golden -m "not spark"
 
 docs: $(READY)  ## write the manual's tables and results anew, then test the manual
-	cd tests && ../$(BIN)/python -m docs.tables && ../$(BIN)/python -m docs.examples
+	cd tests && ../$(BIN)/python -m docs.tables && ../$(BIN)/python -m docs.examples \
+	  && ../$(BIN)/python -m patterns.figure
 	$(BIN)/python -m pytest tests/docs -m "not spark"
 
 bench: $(READY)  ## measure against Spark's own streaming; writes bench-out/

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
+from bench import strategies
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import make_session
@@ -50,16 +53,25 @@ class Bench:
     """The measurements, each as a line of the table and an entry of the file."""
 
     def __init__(self, folder: Path, repeats: int, batch_files: int, only: str | None) -> None:
-        self.spark = make_session("local[2]")
         self.folder = folder
         self.only = only
         self.repeats = repeats
         self.files = batch_files
         self.batch = ROWS // FILES * batch_files
-        self.data = make(folder)
-        half = ROWS // 2, FILES // 2
-        self.pair = {name: make(folder, *half, stream=name) for name in ("bids", "asks")}
         self.results: dict[str, dict[str, object]] = {}
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        return make_session("local[2]")
+
+    @cached_property
+    def data(self) -> Path:
+        return make(self.folder)
+
+    @cached_property
+    def pair(self) -> dict[str, Path]:
+        half = ROWS // 2, FILES // 2
+        return {name: make(self.folder, *half, stream=name) for name in ("bids", "asks")}
 
     def run(self) -> None:
         for name, measure in self.measurements.items():
@@ -86,6 +98,7 @@ class Bench:
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
+            "strategies": self._strategies,
         }
 
     def _smalls(self) -> None:
@@ -233,6 +246,9 @@ class Bench:
             },
         )
 
+    def _strategies(self) -> None:
+        self.results["strategies"] = strategies.run(lambda: self.spark, turns=1)
+
     def _note(self, name: str, values: dict[str, object]) -> None:
         self.results[name] = values
         show(name, values)
@@ -255,7 +271,8 @@ def main() -> None:
     bench = Bench(options.folder, options.repeats, options.batch_files, options.only)
     bench.run()
     target = options.folder / "results.json"
-    target.write_text(json.dumps(bench.results, indent=2) + "\n")
+    known = json.loads(target.read_text()) if options.only and target.exists() else {}
+    target.write_text(json.dumps({**known, **bench.results}, indent=2) + "\n")
     print(f"written to {target}")
 
 

@@ -24,6 +24,7 @@ from millstream.algebra.types import (
 from millstream.bind.tables import static_table
 from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
+from millstream.engine.holdings import Held
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
@@ -73,7 +74,7 @@ class Database:
     ) -> None:
         self._spark, self._master = spark, master
         self._checkpoint = checkpoint
-        self.session = Session(base=base)
+        self.session = Session(base=base, held=self._held)
         for name, value in settings.items():
             self.session.pin(name, str(value))
         self._foreign: dict[str, DataFrame] = {}
@@ -268,8 +269,18 @@ class Database:
 
     def _refresh(self) -> None:
         """Let new queries begin with what tables hold by now."""
+        self._learn()
         if self._host is not None:
             self.session.refresh(self._host.clock.beats)
+
+    def _held(self) -> Held | None:
+        """What operators hold in the job that runs, or held when it ended."""
+        return None if self._last is None else self._last.held()
+
+    def _learn(self) -> None:
+        """Let EXPLAIN know what the job has measured."""
+        if self._last is not None:
+            self.session.learn(self._last.job, self._last.measures)
 
     def _changed(self) -> None:
         """Tell a running job about queries that came or went."""
@@ -300,7 +311,13 @@ class QueryHandle:
         return self._query.result_schema
 
     def explain(self, stage: str = "optimized") -> str:
+        """The plan at a stage; "cost" goes by what the job has measured, if it runs or has run."""
+        self._database._learn()
         return self._database.session.explain(self._query, stage)
+
+    def picture(self, stage: str = "optimized") -> str:
+        """The plan as a picture, SVG text; the colours of its edges are their update patterns."""
+        return self._database.session.picture([self._query], stage)
 
     def subscribe(self, callback: Callable[[pa.RecordBatch], None]) -> None:
         """Call the function with every batch of new rows, as they come.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,9 +28,12 @@ from millstream.catalog import SIDES, STATEMENTS, Catalog, Stream, Table, View, 
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.connect.table import TableFiles
+from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables
+from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
+from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
 from millstream.lang import (
     CreateStream,
@@ -45,18 +48,23 @@ from millstream.lang import (
     Set,
     Show,
     Statement,
+    commands,
     deep_stack,
     parse_script,
     to_sql,
 )
 from millstream.operators import Scan
+from millstream.plan.alternatives import Choices, Chooser
+from millstream.plan.annotate import with_patterns, with_reasons
+from millstream.plan.explain_cost import cost_text
+from millstream.plan.facts import NOTHING, Facts
 from millstream.plan.memory import growing
+from millstream.plan.picture import Drawing, picture
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
-from millstream.rules import optimize
 from millstream.settings import Settings
 
-STAGES = ("bound", "optimized", "physical")
+STAGES = tuple(stage.lower() for stage in commands.STAGES)
 
 
 @dataclass
@@ -64,15 +72,19 @@ class Session:
     """The names, queries and settings that statements have made so far.
 
     `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
-    and EXPLAIN print.
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run, and `choices` and
+    `facts` are what it has chosen and measured.
     """
 
     base: str = "."
     settings: Settings = field(default_factory=Settings)
     tell: Callable[[str], None] = print
+    held: Callable[[], Held | None] = lambda: None
     catalog: Catalog = field(default_factory=Catalog)
     queries: dict[str, Query] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)
+    choices: Choices = field(default_factory=dict)
+    facts: Facts = NOTHING
     _bare: int = 0
     _live: LiveTables | None = None
     _scratch: TemporaryDirectory | None = None
@@ -395,20 +407,67 @@ class Session:
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
-        if stage.lower() not in STAGES:
-            near = closest(stage, STAGES)
-            raise MillstreamError(
-                f'stage "{stage}" does not exist',
-                hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
-            )
-        stage = stage.lower()
-        root = query.content_root or query.changes_root
-        if stage == "optimized" and self.settings.rules == "on":
-            root = optimize(root, query.views)
-        if stage == "physical":
-            root = physical(root, self.settings, query.views)
+        stage = _checked(stage)
+        title, body = f"{stage} plan", ""
+        if stage == "state":
+            title, body = "state", self._state_of(query)
+        elif stage == "patterns":
+            title, body = "update patterns", with_reasons(self.plan_of(query, stage))
+        elif stage == "cost":
+            title, body = "cost", self._cost_of(query)
+        else:
+            body = with_patterns(self.plan_of(query, stage))
         notes = [f"-- {n.render()}" for n in query.notices]
-        return "\n".join([f"-- {query.name}: {query.form}, {stage} plan", *notes, root.text])
+        return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
+
+    def _state_of(self, query: Query) -> str:
+        """What the operators of a query keep; of a job that knows the query also what they hold."""
+        held = self.held()
+        known = held is not None and any(
+            q.name == query.name and q.text == query.text for q in held.job.queries
+        )
+        if held is None or not known:
+            timed = replace(query, plan=with_time(query.plan, query.domain))
+            return state_report(Job({}, (timed,), self.settings).roots_of(query.name), None)
+        return state_report(held.job.roots_of(query.name), held)
+
+    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """The plans of queries at a stage as one SVG."""
+        stage = _checked(stage)
+        return picture(
+            [
+                Drawing(f"{q.name}: {q.form}, {stage} plan", q.text, self.plan_of(q, stage))
+                for q in queries
+            ]
+        )
+
+    def plan_of(self, query: Query, stage: str) -> Node:
+        """The plan of a query as it is written, optimized, or carried out."""
+        root = query.content_root or query.changes_root
+        chooser = Chooser(self.choices, self.facts)
+        if stage in ("physical", "state"):
+            return physical(root, self.settings, query.views, chooser=chooser)
+        if stage == "bound" or self.settings.rules == "off":
+            return root
+        return chooser.optimized(root, query.views)
+
+    def _cost_of(self, query: Query) -> str:
+        root, strategy = query.content_root or query.changes_root, self.settings.strategy
+        return cost_text(root, query.views, self.choices, self.facts, query.domain, strategy)
+
+    def learn(self, job: Job, measures: Measures) -> None:
+        """Take up what a job has chosen and measured: plans are explained, and made, with it."""
+        self.choices, self.facts = job.choices, measures.facts(job.graph)
+
+
+def _checked(stage: str) -> str:
+    if stage.lower() not in STAGES:
+        near = closest(stage, STAGES)
+        raise MillstreamError(
+            f'stage "{stage}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
+        )
+    return stage.lower()
 
 
 def _about_table(table: Table) -> list[str]:

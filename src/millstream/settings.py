@@ -11,9 +11,14 @@ CHOICES = {
     "rules": ("on", "off"),
     "sharing": ("on", "off"),
     "strategy": ("negative", "direct", "update_pattern"),
+    "negation": ("measured", "ends", "negative"),
     "search": ("ops", "naive"),
     "native": ("on", "off"),
 }
+NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
+NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
+"""Ways of leaving under which no row is given out open that has an end."""
+
 NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024}
 
 
@@ -21,8 +26,10 @@ NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024}
 class Settings:
     """`batch_rows` is per batch and source; `buckets` 0 means one for every core.
 
-    `sharing`, `strategy`, `search` and `native` are accepted for scripts that set them: the parts
-    of the system they choose between have one way so far.
+    `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
+    ends in structures that suit the update pattern. `negation` is what stands above negations then:
+    known ends, negative rows, or what was measured to be better. `sharing`, `search` and `native`
+    are accepted for scripts that set them: what they choose between has one way so far.
     """
 
     batch_rows: int = 1_000_000
@@ -30,8 +37,16 @@ class Settings:
     rules: str = "on"
     sharing: str = "on"
     strategy: str = "update_pattern"
+    negation: str = "measured"
     search: str = "ops"
     native: str = "on"
+
+    @property
+    def ending(self) -> str:
+        """How rows are told to leave: the strategy, and what stands above negations."""
+        return (
+            f"{self.strategy} {self.negation}" if self.strategy == UPDATE_PATTERN else self.strategy
+        )
 
     @staticmethod
     def has(name: str) -> bool:

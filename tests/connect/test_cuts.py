@@ -106,3 +106,10 @@ def test_generator(kind):
         "generate:auction?events=500&rate=7", kind, pa.schema(columns[kind]), {}, ".", False
     )
     assert_cuts_do_not_matter(source)
+
+
+@pytest.mark.parametrize("name", ["link2", "all_links"])
+def test_connections(name):
+    types = [("source", pa.int64()), ("ts", pa.int64()), ("protocol", pa.string())]
+    url = "generate:connections?events=500"
+    assert_cuts_do_not_matter(open_source(url, name, pa.schema(types), {}, ".", False))

@@ -203,6 +203,24 @@ def test_explain(shell: Shell, script: Path) -> None:
     for stage in ("bound", "Optimized", "physical"):
         assert (shell("explain", script, "--stage", stage), shell.err) == (0, "")
         assert shell.out.startswith(f"-- q1: stream, {stage.lower()} plan")
+    assert (shell("explain", script, "--stage", "patterns"), shell.err) == (0, "")
+    assert shell.out.startswith("-- q1: stream, update patterns")
+    assert (shell("explain", script, "--stage", "state"), shell.err) == (0, "")
+    assert shell.out.endswith("-- it has not run: what it holds is not known\n")
+
+
+def test_explain_draws(shell: Shell, script: Path) -> None:
+    file = script.with_suffix(".svg")
+    assert (shell("explain", script, "--picture", file), shell.err) == (0, "")
+    assert shell.out == f"1 plan drawn into {file}\n" and file.read_text().startswith("<svg ")
+    assert shell("explain", script, "--picture", script.parent) == 1
+    assert shell.err.startswith(
+        f'--picture needs a file, and "{script.parent}" is a folder\nhint: '
+    )
+    assert shell("explain", script, "--query", "q2") == 1
+    assert shell.err == 'query "q2" does not exist\nhint: Write one of q1.\n'
+    assert shell("explain", script, "--stage", "state", "--checkpoint", script.parent / "no") == 1
+    assert "holds no finished batch\nhint: " in shell.err
 
 
 def test_a_process_of_its_own(script: Path) -> None:

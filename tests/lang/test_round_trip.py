@@ -117,6 +117,7 @@ CASES = [
     ("desc stream bids", "DESCRIBE bids"),
     ("EXPLAIN physical SELECT 1", "EXPLAIN PHYSICAL SELECT 1"),
     ("EXPLAIN bound", "EXPLAIN bound"),
+    ("EXPLAIN patterns patterns", "EXPLAIN PATTERNS patterns"),
     ("SET batch_rows = 100", "SET batch_rows = '100'"),
 ]
 

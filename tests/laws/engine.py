@@ -45,19 +45,20 @@ def instants(kind: str, table: pa.Table) -> pa.Table:
     return table.set_column(place, field.name, table.column(place).cast(pa.int64()))
 
 
-def mismatch(case, settings: dict[str, str] | None = None, restart: bool = False) -> str | None:
+def mismatch(case, settings: dict[str, str] | None = None, restart=False) -> str | None:
     """What differs between the engine and the oracle, or None."""
     expected = evaluate(case)
     with tempfile.TemporaryDirectory() as folder:
         script = write(case, Path(folder))
         try:
-            actual = run_script(script.read_text(), folder, settings, restart)
+            turns = restart if isinstance(restart, tuple) else ()
+            actual = run_script(script.read_text(), folder, settings, bool(restart), turns)
         except MillstreamError as error:
             return f"refused: {error.render()}"
     return compare(expected, actual)
 
 
-def outcome(case, settings: dict[str, str] | None = None, restart: bool = False) -> str | None:
+def outcome(case, settings: dict[str, str] | None = None, restart=False) -> str | None:
     """What differs, is refused, or breaks; None when engine and oracle agree."""
     try:
         return mismatch(case, settings, restart)
@@ -73,7 +74,7 @@ def kind_of(found: str | None) -> str:
     return word if word in ("refused", "broken") else "different"
 
 
-def shrunk(case, settings: dict[str, str] | None = None, restart: bool = False) -> str:
+def shrunk(case, settings: dict[str, str] | None = None, restart=False) -> str:
     """The outcome of the smallest case that fails in the same way, and the files that show it."""
     kind = kind_of(outcome(case, settings, restart))
     small = shrink(case, lambda c: kind_of(outcome(c, settings, restart)) == kind)

@@ -7,19 +7,19 @@ from laws.engine import outcome, shrunk
 
 CHUNK = 50
 CASES = 800
+STRATEGIES = ("update_pattern", "negative", "direct")
 CONFIGURATIONS = {
     "one row per batch": {"batch_rows": "1"},
     "batches of three, seven buckets": {"batch_rows": "3", "buckets": "7"},
     "one bucket": {"buckets": "1"},
     "rules off": {"rules": "off", "batch_rows": "5"},
+    "negations told by negative rows": {"negation": "negative", "batch_rows": "4"},
 }
-PER_CONFIGURATION = 100
+PER_CONFIGURATION = 60
 PER_FOCUS = 25
 
 
-def check(
-    seed: int, settings: dict[str, str], restart: bool = False, only: str | None = None
-) -> None:
+def check(seed: int, settings: dict[str, str], restart=False, only: str | None = None) -> None:
     """Compare one case; a failing one is shrunk and shown as a script with its files."""
     case = random_case(seed, only)
     if outcome(case, settings, restart) is not None:
@@ -36,14 +36,14 @@ def test_a_few_cases_quickly(focus: str) -> None:
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_every_construct_agrees(focus: str) -> None:
     for seed in range(PER_FOCUS):
-        check(seed, {"batch_rows": "6"}, only=focus)
+        check(seed, {"batch_rows": "6", "strategy": STRATEGIES[seed % 3]}, only=focus)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, CASES, CHUNK))
 def test_the_engine_agrees_with_the_oracle(start: int) -> None:
     for seed in range(start, start + CHUNK):
-        check(seed, {})
+        check(seed, {"strategy": STRATEGIES[seed % 3]})
 
 
 @pytest.mark.slow
@@ -65,3 +65,21 @@ def test_steps_inside_a_batch_do_not_matter(monkeypatch) -> None:
 def test_a_restart_after_every_batch_does_not_matter() -> None:
     for seed in range(20_000, 20_000 + PER_CONFIGURATION):
         check(seed, {"batch_rows": "4"}, restart=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turns", ["negative direct", "direct update_pattern", "all"])
+def test_another_strategy_after_every_batch_does_not_matter(turns: str) -> None:
+    chosen = STRATEGIES[::-1] if turns == "all" else tuple(turns.split())
+    for seed in range(40_000, 40_000 + PER_CONFIGURATION):
+        check(seed, {"batch_rows": "5", "negation": "negative"}, restart=chosen)
+
+
+@pytest.mark.slow
+def test_large_structures_are_the_same_as_small_ones(monkeypatch) -> None:
+    for name, value in (("PAGE_ROWS", 2), ("FEWEST_PAGES", 1), ("MOST_CHUNKS", 2)):
+        monkeypatch.setattr(f"millstream.algebra.manner.{name}", value)
+    monkeypatch.setattr("millstream.operators.told_values.MANY", 3)
+    monkeypatch.setattr("millstream.operators.retract.MANY", 1)
+    for seed in range(50_000, 50_000 + PER_CONFIGURATION):
+        check(seed, {"batch_rows": "6"})

@@ -23,6 +23,7 @@ CONFIGURATIONS = {
     "batches of three": {"batch_rows": "3", "buckets": "4"},
     "one row per batch, seven buckets": {"batch_rows": "1", "buckets": "7"},
     "rules off": {"rules": "off", "batch_rows": "4", "buckets": "2"},
+    "negative rows": {"strategy": "negative", "batch_rows": "3", "buckets": "3"},
 }
 PER_FOCUS = 25
 MEETINGS = {"m": ("left", "right"), "one way": ("left",)}

@@ -48,6 +48,7 @@ from millstream.operators import (
     Rows,
     Rstream,
     SemiJoin,
+    Tagged,
     TopK,
     Unbounded,
     UnionAll,
@@ -62,7 +63,8 @@ SCRIPT = "".join(
     for name in STREAMS
 ) + (
     "CREATE TABLE parts (id int, note varchar, cost double) SOURCE 'parts.csv';\n"
-    "CREATE TABLE prices (id int, price int) KEY (id) SOURCE 'prices.csv';\n"
+    "CREATE TABLE prices (id int, price int) KEY (id) "
+    "SOURCE 'prices.csv' WITH (time = 'integer');\n"
 )
 STEPS = (0, 0, 1, 1, 2, 4)
 BURSTS = (0, 0, 0, 0, 0, 0, 0, 1)
@@ -194,6 +196,63 @@ class Maker:
 
     def for_coalesce_before_distinct(self) -> Node:
         return Distinct(self.row_by_row(lambda stream: Range(self.rng.randint(0, 6), stream)))
+
+    def for_pull_negation_above_join(self) -> Node:
+        """A negation on one side of a join, or a difference of different values."""
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        if self.rng.random() < 0.3:
+            whole = Distinct(left)
+            negated: Node = Minus(whole, self.fitted([f.type for f in whole.schema], right))
+        else:
+            negated = AntiJoin(self.between(left, right), left, right)
+        if self.rng.random() < 0.4:
+            negated = self.renamed(negated)
+        return self.beside(negated)
+
+    def for_push_negation_below_join(self) -> Node:
+        """A negation that asks one side of a join, over a table now and then."""
+        left, right = self.relation(0), self.relation(0)
+        joined: Node = Join(self.between(left, right), left, right)
+        if self.rng.random() < 0.4:
+            joined = self.renamed(joined)
+        other = self.relation(0)
+        pairs = [(a, b) for a in joined.schema for b in other.schema if a.type == b.type]
+        if not pairs:
+            return joined
+        a, b = (Column(f.name, f.type) for f in self.rng.choice(pairs))
+        return AntiJoin(Call("=", (a, b), BOOLEAN), joined, other)
+
+    def for_push_distinct_below_join(self) -> Node:
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        joined: Node = Join(self.between(left, right), left, right)
+        kind = self.rng.random()
+        if kind < 0.4:
+            joined = self.renamed(joined)
+        elif kind < 0.6:
+            names = [(self.name(), Column(f.name, f.type)) for f in joined.schema]
+            joined = Project(tuple(names), joined)
+        return Distinct(joined)
+
+    def for_pull_distinct_above_join(self) -> Node:
+        left, right = Distinct(self.relation(0)), self.relation(0)
+        if self.rng.random() < 0.7:
+            return self.beside(left, Distinct(right))
+        joined = self.beside(left, right)
+        return Distinct(self.renamed(joined) if self.rng.random() < 0.5 else joined)
+
+    def for_push_distinct_below_negation(self) -> Node:
+        left, right = self.relation(self.rng.choice((0, 0, 1))), self.relation(0)
+        negated: Node = AntiJoin(self.between(left, right), left, right)
+        if self.rng.random() < 0.3:
+            names = [(self.name(), Column(f.name, f.type)) for f in negated.schema]
+            negated = Project(tuple(names), negated)
+        return Distinct(negated)
+
+    def beside(self, node: Node, other: Node | None = None) -> Node:
+        """The node on either side of a join."""
+        other = self.relation(0) if other is None else other
+        left, right = self.rng.sample((node, other), 2)
+        return Join(self.between(left, right), left, right)
 
     @property
     def joins(self) -> tuple[Callable[[int], Node], ...]:
@@ -487,6 +546,17 @@ class Maker:
         return Literal(self.rng.choice(values[kind]), kind)
 
 
+@dataclass(frozen=True)
+class Keyed(Query):
+    """A query whose changes are told by a key that is given."""
+
+    key: tuple[str, ...] | None = None
+
+    @property
+    def changes_root(self) -> Node:
+        return self.plan if self.form == STREAM else Tagged(self.key, self.plan)
+
+
 @dataclass
 class Trial:
     """A plan made from a seed, with the data it runs on."""
@@ -503,9 +573,13 @@ class Trial:
         return STREAMED if self.seed % 4 else COMPLETE
 
     def answers(self, *plans: Node, buckets: int = 2) -> list[pa.Table]:
-        """What the plans answer, run side by side as they are, in small batches or large ones."""
+        """What the plans answer, run side by side as they are, in small batches or large ones.
+
+        Changes are told by the key of the plan that was written: rules come afterwards.
+        """
         queries = tuple(
-            Query(f"q{i}", plan, self.form, Domain.INTEGER) for i, plan in enumerate(plans)
+            Keyed(f"q{i}", plan, self.form, Domain.INTEGER, key=self.plan.key)
+            for i, plan in enumerate(plans)
         )
         settings = self.session.settings.with_value("rules", "off")
         settings = settings.with_value("buckets", str(buckets))

@@ -13,6 +13,9 @@ CREATE VIEW recent AS SELECT item, count(*) AS n, sum(price) AS total, max(price
 SELECT Istream(name, price) FROM bids, items WHERE bids.item = items.item AND price > 5;
 SELECT STREAMED count(*) AS n, avg(price) AS mean FROM bids [Rows 25];
 SELECT Rstream(item, price) FROM bids [Partition By item Rows 1] WHERE price > 8;
+SELECT STREAMED DISTINCT item FROM bids [Range 12] WHERE price > 7;
+SELECT STREAMED a.item, b.price FROM bids [Range 9] a, bids [Range 5] b WHERE a.item = b.item
+  AND NOT EXISTS (SELECT * FROM bids [Range 3] c WHERE c.item = a.item AND c.price < 2);
 """
 
 

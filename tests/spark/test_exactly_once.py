@@ -1,4 +1,5 @@
-"""A run killed in the middle of a batch and started again leaves the files of one that was not."""
+"""A run killed in the middle of a batch and started again, also with another strategy, leaves the
+files of one that was not."""
 
 import os
 import random
@@ -47,8 +48,8 @@ def test_killed_runs_leave_the_same_files(tmp_path: Path, whole: dict[str, bytes
         f"batch_rows={BATCH}",
     )
     chance = random.Random(11)
-    for wanted in (1, 5, 9):
-        process = start(*words)
+    for wanted, strategy in ((1, "update_pattern"), (5, "negative"), (9, "direct")):
+        process = start(*words, "--set", f"strategy={strategy}")
         until = time.monotonic() + 120
         while batches_done(tmp_path / "checkpoint") < wanted and time.monotonic() < until:
             assert process.poll() is None, process.stdout.read()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.time import INFINITY
+from millstream.algebra.time import INFINITY, Span
 from millstream.columns.order import is_sorted, stable_order
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
@@ -111,6 +111,13 @@ class Changes:
         below = by <= bound
         return self.keep(below), self.keep(~below)
 
+    def within(self, by: np.ndarray, span: Span) -> Changes:
+        """The rows whose value lies in the span; no copying when sorted."""
+        if not is_sorted(by):
+            return self.keep((by > span.start) & (by <= span.end))
+        low, high = np.searchsorted(by, [span.start, span.end], side="right")
+        return self.slice(int(low), int(high))
+
     def take(self, index: np.ndarray) -> Changes:
         return Changes(
             take_rows(self.rows, index),
@@ -122,9 +129,12 @@ class Changes:
 
     def keep(self, mask: np.ndarray) -> Changes:
         """The rows where the mask is true, in the same order and grouping."""
-        if mask.all():
+        return self.pick(np.flatnonzero(mask))
+
+    def pick(self, index: np.ndarray) -> Changes:
+        """The rows at these places, which count up."""
+        if len(index) == len(self):
             return self
-        index = np.flatnonzero(mask)
         kept = self.take(index)
         if self.previous is None:
             return kept

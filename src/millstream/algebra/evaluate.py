@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,8 @@ from millstream.algebra.types import (
 )
 from millstream.columns.keys import to_doubles
 
+T = TypeVar("T")
+
 
 def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Array:
     """The value of the expression for every row.
@@ -42,13 +45,8 @@ def evaluate(expression: Expression, rows: pa.RecordBatch, length: int) -> pa.Ar
         case Literal(value=value, type=kind):
             return pa.repeat(pa.scalar(value, kind), length)
         case Call():
-            known = _known.get()
-            if known is None:
-                return _called(expression, rows, length)
-            key = id(rows), expression
-            if key not in known:
-                known[key] = rows, _called(expression, rows, length)
-            return known[key][1]
+            known = remembered(rows, expression, lambda: _called(expression, rows, length))
+            return _called(expression, rows, length) if known is None else known
         case Cast(argument=argument, type=kind):
             return cast(evaluate(argument, rows, length), kind)
         case Case(branches=branches, default=default, type=kind):
@@ -73,8 +71,19 @@ def computed_once() -> Iterator[None]:
         _known.reset(token)
 
 
-_known: ContextVar[dict[tuple[int, Expression], tuple[pa.RecordBatch, pa.Array]] | None] = (
-    ContextVar("known", default=None)
+def remembered(rows: pa.RecordBatch, what: Hashable, compute: Callable[[], T]) -> T | None:
+    """What is to be computed of some rows, computed once; None where nothing is remembered."""
+    known = _known.get()
+    if known is None:
+        return None
+    key = id(rows), what
+    if key not in known:
+        known[key] = rows, compute()
+    return known[key][1]
+
+
+_known: ContextVar[dict[tuple[int, Hashable], tuple[pa.RecordBatch, Any]] | None] = ContextVar(
+    "known", default=None
 )
 """What was computed, with its rows: as long as they are here, nobody else has their id."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Kept
+from millstream.algebra.manner import Manner
 from millstream.algebra.pattern import Label, Pattern, simple
 from millstream.algebra.state import State
 
@@ -49,10 +51,15 @@ class Node:
     when they compute the same thing, wherever they stand.
     """
 
+    manner: Manner = field(default=Manner(), kw_only=True)
+    """How it keeps its state. It changes nothing in what is computed, nor what the state is."""
+
     stateless: ClassVar[bool] = False
+    follows_reader: ClassVar[bool] = False
     is_stream: ClassVar[bool] = False
     accepts_previous: ClassVar[bool] = False
     takes_right_everywhere: ClassVar[bool] = False
+    keeps: ClassVar[tuple[Kept, ...]] = ()
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
@@ -137,8 +144,25 @@ class Node:
     @cached_property
     def fingerprint(self) -> str:
         """What it computes, as a short name: the same for the same computation, in every run."""
-        own = [f"{f.name}={_stable(getattr(self, f.name))}" for f in fields(self)]
-        described = f"{type(self).__name__}({', '.join(own)}):{_stable(self.schema)}"
+        return self._short_name("fingerprint")
+
+    @cached_property
+    def meaning(self) -> str:
+        """What it computes, however that is carried out: the same name under every strategy."""
+        return self._short_name("meaning")
+
+    @property
+    def state_name(self) -> str:
+        """What its state is called. It does not depend on the strategy, which may change."""
+        return self.meaning
+
+    def _short_name(self, inputs: str) -> str:
+        own = [
+            f"{f.name}={_stable(getattr(self, f.name), inputs)}"
+            for f in fields(self)
+            if f.name != "manner"
+        ]
+        described = f"{type(self).__name__}({', '.join(own)}):{_stable(self.schema, inputs)}"
         return hashlib.sha256(described.encode()).hexdigest()[:20]
 
     @cached_property
@@ -152,11 +176,11 @@ class Node:
         return isinstance(other, Node) and self.fingerprint == other.fingerprint
 
 
-def _stable(value: object) -> str:
+def _stable(value: object, inputs: str) -> str:
     if isinstance(value, Node):
-        return value.fingerprint
+        return getattr(value, inputs)
     if isinstance(value, tuple):
-        return "(" + ",".join(_stable(v) for v in value) + ")"
+        return "(" + ",".join(_stable(v, inputs) for v in value) + ")"
     if isinstance(value, pa.Schema):
         return ",".join(f"{f.name}:{f.type}" for f in value)
     return repr(value)
@@ -184,4 +208,10 @@ def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
     }
     if all(updates[name] is getattr(node, name) for name in updates):
         return node
-    return replace(node, **updates)
+    return with_inputs(node, updates)
+
+
+def with_inputs(node: Node, inputs: Mapping[str, Node]) -> Node:
+    """The same node with other inputs in the fields of these names."""
+    changed: dict[str, Any] = dict(inputs)
+    return replace(node, **changed)

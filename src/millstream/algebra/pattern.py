@@ -27,23 +27,42 @@ class Pattern(IntEnum):
 
 @dataclass(frozen=True)
 class Label:
-    """The update pattern of an edge of a plan, and why it is that one."""
+    """The update pattern of an edge of a plan, why it is that one, and by which of the five rules.
+
+    Without a rule are the windows and streams that the rules begin with, what never leaves, and
+    operators that the rules do not know.
+    """
 
     pattern: Pattern
     reason: str
+    rule: int | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.rule is None else f"rule {self.rule}: {self.reason}"
 
 
 def simple(inputs: Iterable[Pattern]) -> Label:
-    """Operators that keep the order of their inputs: as complicated as the worst of them."""
-    worst = max(inputs, default=Pattern.MON)
-    return Label(worst, "rows leave as they leave the input")
+    """Operators that keep the order of their inputs: as complicated as the worst of them.
+
+    Rule 1 for one input, rule 2 for two.
+    """
+    given = tuple(inputs)
+    worst = max(given, default=Pattern.MON)
+    if worst is Pattern.MON:
+        return Label(Pattern.MON, "nothing ever leaves the input")
+    if len(given) == 1:
+        return Label(worst, "rows leave as they leave the input", 1)
+    return Label(worst, "rows leave as they leave the inputs", 2)
 
 
 def weak(inputs: Iterable[Pattern], reason: str) -> Label:
-    """Operators whose results end with their parts: known, but not in the order they came."""
+    """Operators whose results end with their parts: known, but not in the order they came.
+
+    Rule 3. Over inputs that nothing ever leaves, nothing leaves the output either.
+    """
     worst = max(inputs, default=Pattern.MON)
     if worst is Pattern.MON:
         return Label(Pattern.MON, "nothing ever leaves the input")
     if worst is Pattern.STR:
-        return Label(Pattern.STR, "the input takes rows back")
-    return Label(Pattern.WK, reason)
+        return Label(Pattern.STR, "the input takes rows back", 3)
+    return Label(Pattern.WK, reason, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,11 @@ class Chunk:
     last_due: int
     load: Callable[[], pa.RecordBatch] = field(repr=False)
     reference: tuple[str, int, int, int] | None = None
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Its rows; looked at several times in a batch, so they are unpacked once."""
+        return Changes.from_batch(self.load())
 
     @staticmethod
     def of(batch: pa.RecordBatch, due: np.ndarray) -> Chunk:
@@ -52,13 +58,13 @@ class Log:
     def touching(self, start: int, end: int) -> list[Changes]:
         """The chunks that may hold rows due after `start` and up to `end`."""
         return [
-            Changes.from_batch(chunk.load())
+            chunk.changes
             for chunk in self.chunks
             if chunk.first_due <= end and chunk.last_due > start
         ]
 
     def all(self) -> list[Changes]:
-        return [Changes.from_batch(chunk.load()) for chunk in self.chunks]
+        return [chunk.changes for chunk in self.chunks]
 
 
 Part: TypeAlias = pa.RecordBatch | Log

@@ -32,7 +32,7 @@ from millstream.algebra.expressions import (
     conjunction,
 )
 from millstream.algebra.node import Node
-from millstream.algebra.types import BOOLEAN, INTEGER, STRING
+from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.bind.asides import Answer, Aside, Hidden, Keep, Meet, Test
 from millstream.bind.correlation import (
     Around,
@@ -381,7 +381,11 @@ def _membership(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, bool] | None:
 
 
 def _not_in(pairs: list[tuple[Expression, Expression]], rows: Rows) -> list[Test]:
-    """NOT IN: no row of the subquery may be equal, or unknown to be."""
+    """NOT IN: no row of the subquery may be equal, or unknown to be.
+
+    Unknown is a NULL beside any row, and a value beside a NULL: of the subquery's rows it matters
+    only that there are any (told as true) and that there is a NULL (told as false).
+    """
     mixed = any(columns_of(y) - set(rows.aside.plan.schema.names) for _, y in pairs)
     if rows.conditions or rows.aside.links or mixed or len(pairs) > 1:
         unequal = [_maybe_equal(*pair) for pair in pairs]
@@ -389,13 +393,12 @@ def _not_in(pairs: list[tuple[Expression, Expression]], rows: Rows) -> list[Test
     (mine, theirs), plan, place = pairs[0], rows.aside.plan, rows.aside.place
     present = Aside(Filter(is_not_null(theirs), plan), place=place)
     missing = Filter(Call("is_null", (theirs,), BOOLEAN), plan)
-    kinds = UnionAll(
-        Project((("#in0", Literal("any", STRING)),), plan),
-        Project((("#in0", Literal("null", STRING)),), missing),
-    )
+    unknown = UnionAll(Project((("#in0", TRUE),), plan), Project((("#in0", FALSE),), missing))
+    is_null = Call("is_null", (mine,), BOOLEAN)
+    makes_unknown = Call("=", (is_null, Column("#in0", BOOLEAN)), BOOLEAN)
     return [
+        Keep(makes_unknown, Aside(Distinct(unknown), place=place), anti=True),
         Keep(Call("=", (mine, theirs), BOOLEAN), present, anti=True),
-        Keep(_is_unknown(mine), Aside(Distinct(kinds), place=place), anti=True),
     ]
 
 
@@ -404,18 +407,6 @@ def _maybe_equal(left: Expression, right: Expression) -> Expression:
     equal = Call("=", (left, right), BOOLEAN)
     nulls = [Call("is_null", (side,), BOOLEAN) for side in (left, right)]
     return Call("or", (Call("or", (equal, nulls[0]), BOOLEAN), nulls[1]), BOOLEAN)
-
-
-def _is_unknown(mine: Expression) -> Expression:
-    """What makes NOT IN unknown: a NULL beside a value, or any row beside a NULL."""
-    kind, null = Column("#in0", STRING), Call("is_null", (mine,), BOOLEAN)
-
-    def when(word: str, condition: Expression) -> Expression:
-        is_it = Call("=", (kind, Literal(word, STRING)), BOOLEAN)
-        return Call("and", (is_it, condition), BOOLEAN)
-
-    present = Call("not", (null,), BOOLEAN)
-    return Call("or", (when("null", present), when("any", null)), BOOLEAN)
 
 
 def _or_null(plan: Node, outer: Outer | None, value: Column) -> Node:

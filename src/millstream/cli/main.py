@@ -63,16 +63,24 @@ def run(
 @app.command()
 def explain(
     script: Script,
-    stage: Annotated[str, typer.Option(help="bound, optimized or physical.")] = "optimized",
+    stage: Annotated[
+        str, typer.Option(help="bound, optimized, physical, patterns or state.")
+    ] = "optimized",
+    query: Annotated[
+        str | None, typer.Option(help="Only the query of this name.", metavar="NAME")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the plans into this file.", metavar="FILE.svg")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="With --stage state: what operators hold there.")
+    ] = None,
     set: SetOption = None,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""
-    from millstream.cli.running import check_stage, load
+    from millstream.cli.explaining import explain_script
 
-    check_stage(stage)
-    session = load(script, tuple(set or ()), tell=lambda text: None)
-    plans = [session.explain(query, stage) for query in session.queries.values()]
-    typer.echo("\n\n".join(plans) or "the script registers no query")
+    typer.echo(explain_script(script, stage, query, picture, checkpoint, tuple(set or ())))
 
 
 @app.command()

@@ -19,7 +19,7 @@ from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
-from millstream.session import STAGES, Session
+from millstream.session import Session
 
 FORMATS = ("csv", "jsonl", "parquet")
 HOSTS = ("spark", "local")
@@ -43,8 +43,8 @@ class Options:
 
 def run_script(options: Options) -> None:
     """Load the script, run its job, and leave the results where they were asked for."""
-    _one_of("format", options.format, FORMATS)
-    _one_of("host", options.host, HOSTS)
+    one_of("format", options.format, FORMATS)
+    one_of("host", options.host, HOSTS)
     for option, folder in (("out", options.out), ("checkpoint", options.checkpoint)):
         _check_folder(option, folder)
     session = load(options.script, options.settings, tell=print)
@@ -104,11 +104,6 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
         session.pin(name.strip(), value.strip())
     session.execute(text)
     return session
-
-
-def check_stage(stage: str) -> None:
-    """Refuse a stage that does not exist, whether or not there are queries to explain."""
-    _one_of("stage", stage.lower(), STAGES)
 
 
 def _run_locally(session: Session, job: Job, options: Options) -> None:
@@ -216,7 +211,7 @@ def _check_folder(option: str, folder: Path | None) -> None:
         ) from None
 
 
-def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
+def one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         near = closest(value, allowed)
         raise MillstreamError(

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
+LOWER = 0xFFFFFFFF
+UPPER = ~LOWER
+
 
 def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.ndarray]:
     """Number equal rows alike: the number of every row, and the first row of every number.
@@ -282,31 +285,43 @@ def _same_row(words, i, j):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A table that grows with the groups; its slots hold the upper half of the hash as well, so
+    that rows are compared only when they are equal, but for a few."""
     n = words.shape[0]
     codes = np.empty(n, np.int64)
-    first = np.empty(1024, np.int64)
+    first = np.empty(n, np.int64)
     size = 2048
     table = np.full(size, -1, np.int64)
     groups = 0
     for i in range(n):
-        slot = np.int64(_hash_row(words, i) & np.uint64(size - 1))
-        while table[slot] >= 0 and not _same_row(words, first[table[slot]], i):
+        h = _hash_row(words, i)
+        upper = np.int64(h >> np.uint64(33)) << 32
+        slot = np.int64(h & np.uint64(size - 1))
+        code = -1
+        while table[slot] >= 0:
+            if table[slot] & UPPER == upper and _same_row(words, first[table[slot] & LOWER], i):
+                code = table[slot] & LOWER
+                break
             slot = (slot + 1) & (size - 1)
-        if table[slot] >= 0:
-            codes[i] = table[slot]
-            continue
-        if groups == len(first):
-            first = np.concatenate((first, np.empty(groups, np.int64)))
-        first[groups] = i
-        table[slot] = groups
-        codes[i] = groups
-        groups += 1
-        if groups * 2 > size:
-            size *= 4
-            table = np.full(size, -1, np.int64)
-            for g in range(groups):
-                slot = np.int64(_hash_row(words, first[g]) & np.uint64(size - 1))
-                while table[slot] >= 0:
-                    slot = (slot + 1) & (size - 1)
-                table[slot] = g
+        if code < 0:
+            code = groups
+            first[groups] = i
+            table[slot] = upper | groups
+            groups += 1
+            if groups * 2 > size:
+                size *= 8
+                table = _enlarged(words, first, groups, size)
+        codes[i] = code
     return codes, first[:groups].copy()
+
+
+@njit(cache=True)
+def _enlarged(words, first, groups, size):  # type: ignore[no-untyped-def]
+    table = np.full(size, -1, np.int64)
+    for g in range(groups):
+        h = _hash_row(words, first[g])
+        slot = np.int64(h & np.uint64(size - 1))
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = (np.int64(h >> np.uint64(33)) << 32) | g
+    return table

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from millstream.connect.noise import Noise
 
 ROUND = 50
 FIRST = {"person": 0, "auction": 1, "bid": 4}
@@ -78,12 +79,12 @@ class Auction:
         """Between half and one and a half times the mean life after the opening."""
         life = self.life or LIVE * ROUND // SHARE["auction"] / self.rate
         micros = life * 1_000_000 // 1
-        parts = self.bits(events, "expires", 10).astype(np.int64) + 512
+        parts = self.noise.bits(events, "expires", 10).astype(np.int64) + 512
         return self.timestamps(events) + (micros // 1024 * parts).astype("timedelta64[us]")
 
     def recent(self, events: np.ndarray, salt: str, there: np.ndarray) -> np.ndarray:
         """One of the `there` things that exist, numbered from 1; half of the time a hot one."""
-        hashes = self.hash(events, salt)
+        hashes = self.noise.hash(events, salt)
         pick = ((hashes >> np.uint64(8)) & np.uint64(0xFFFFFFFF)).astype(np.int64)
         block = (there - 1) // HOT_BLOCK * HOT_BLOCK
         hot = block + pick % np.minimum(HOT, there - block)
@@ -91,34 +92,18 @@ class Auction:
         return np.where(hashes & np.uint64(1), hot, cold) + 1
 
     def price(self, events: np.ndarray, salt: str, median: float) -> np.ndarray:
-        """Log-normal: the sum of four uniform numbers is nearly normal."""
-        hashes, total = self.hash(events, salt), np.zeros(len(events))
-        for shift in (0, 16, 32, 48):
-            total += ((hashes >> np.uint64(shift)) & np.uint64(0xFFFF)).astype(np.float64)
-        spread = (total / 65536 - 2) * 3**0.5
+        """Log-normal, in cents."""
+        spread = self.noise.normal(events, salt)
         return np.maximum(np.round(median * np.exp(spread) * 100), 1) / 100
 
-    def bits(self, events: np.ndarray, salt: str, count: int) -> np.ndarray:
-        return self.hash(events, salt) >> np.uint64(64 - count)
-
-    def hash(self, events: np.ndarray, salt: str) -> np.ndarray:
-        """SplitMix64 at the place of the event's number, one stream for each salt."""
-        begin = _mix(np.uint64(int.from_bytes(salt.encode()[:8].ljust(8), "little")))
-        with np.errstate(over="ignore"):
-            begin = _mix(begin + np.uint64(self.seed % 2**64))
-            return _mix(begin + events.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-
-
-def _mix(z: Any) -> Any:
-    with np.errstate(over="ignore"):
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+    @property
+    def noise(self) -> Noise:
+        return Noise(self.seed)
 
 
 def _words(salt: str, words: pa.Array) -> Callable[[Auction, np.ndarray], pa.Array]:
     bits = len(words).bit_length() - 1
-    return lambda feed, events: words.take(pa.array(feed.bits(events, salt, bits)))
+    return lambda feed, events: words.take(pa.array(feed.noise.bits(events, salt, bits)))
 
 
 def _email(feed: Auction, events: np.ndarray) -> pa.Array:
@@ -156,7 +141,7 @@ _VALUES: dict[tuple[str, str], Callable[[Auction, np.ndarray], object]] = {
     ("auction", "item_name"): _ITEM,
     ("auction", "seller"): lambda feed, i: feed.recent(i, "seller", i // ROUND + 1),
     ("auction", "category"): lambda feed, i: (
-        feed.bits(i, "category", 32) % np.uint64(10) + 1
+        feed.noise.bits(i, "category", 32) % np.uint64(10) + 1
     ).astype(np.int64),
     ("auction", "start_price"): lambda feed, i: feed.price(i, "start", 10.0),
     ("auction", "expires"): Auction.expiry,

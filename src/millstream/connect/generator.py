@@ -1,4 +1,4 @@
-"""A source that makes its rows: `generate:auction?rate=…&events=…&seed=…`."""
+"""A source that makes its rows: `generate:auction?…`, `generate:connections?…`."""
 
 from __future__ import annotations
 
@@ -6,52 +6,61 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-from urllib.parse import parse_qsl
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.auction import COLUMNS, Auction, count_of, kinds_of, numbers_of
-from millstream.connect.casting import from_text, from_values, type_name
+from millstream.connect import auction_feed, connections
+from millstream.connect.auction_feed import AuctionFeed
+from millstream.connect.casting import from_values, type_name
+from millstream.connect.connections import Connections
+from millstream.connect.parameters import Parameters
 from millstream.connect.source import Slab, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
-FEEDS = ("auction",)
-PARAMETERS = ("rate", "events", "seed", "kind", "start", "life")
-KINDS = {"persons": "person", "auctions": "auction", "bids": "bid"}
-ALL = "event"
-ALIASES = {
-    ("person", "person_id"): "id",
-    ("auction", "auction_id"): "id",
-    ("auction", "auction"): "id",
-    ("auction", "item"): "id",
-    ("bid", "auction_id"): "auction",
-    ("bid", "item"): "auction",
-}
 MOST_ROWS = 256 * 1024
-SMALL = Fraction(1, 1_000_000)
-EXAMPLES = {"events": 100_000, "life": 60}
+PARAMETERS = {"auction": auction_feed.PARAMETERS, "connections": connections.PARAMETERS}
+
+
+class Feed(Protocol):
+    """What a generator makes: numbered rows, the timestamps in a column `ts` that never falls.
+
+    Law: row k depends on nothing but its number and the parameters.
+    """
+
+    @property
+    def kind(self) -> str:
+        """What the rows are, for messages."""
+
+    @property
+    def rate(self) -> Fraction:
+        """Events per second, of the clock too when the feed has no end."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns there are."""
+
+    def known_as(self, column: str) -> str:
+        """The feed's own name for a column, where that has several."""
+
+    def count(self, events: int) -> int:
+        """How many rows the first events are."""
+
+    def values(self, column: str, low: int, high: int) -> pa.Array:
+        """A column of the rows from low to high."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """An online-auction feed: the rows of one kind, or all of them with a column `event`.
+    """The rows of a feed: `events` of them (of all kinds), or no end, paced by the wall clock.
 
-    `rate` is events of all kinds per second of event time (default 1000), `events` how many there
-    are of all kinds (default no end), `seed` (default 1), `start` the first timestamp (default
-    2024-01-01T00:00:00), `life` the mean life of an auction in seconds (default: until the next
-    thousand have come), `kind` persons, auctions or bids (default: what the stream's name says,
-    otherwise all). A feed without end is paced by the wall clock from when the stream began.
-
-    Position: the next row, and when the stream began. Law: row k depends on nothing but its number
-    and the parameters, so any cut gives the same rows and streams of the three kinds fit together.
+    Position: the next row, and when the stream began. Law: any cut gives the same rows.
     """
 
     name: str
     schema: pa.Schema
-    feed: Auction
-    kind: str
+    feed: Feed
     events: int | None
     follow: bool
     clock: Callable[[], float] = time.time
@@ -89,41 +98,26 @@ class Generator:
         events = self.events
         if events is None:
             events = max(0, int((self.clock() - (began or 0.0)) * self.feed.rate))
-        return events if self.kind == ALL else count_of(self.kind, events)
+        return self.feed.count(events)
 
     def _batch(self, low: int, high: int, columns: Sequence[str]) -> pa.RecordBatch:
         fields = [self.schema.field(name) for name in columns]
-        events = np.arange(low, high) if self.kind == ALL else numbers_of(self.kind, low, high)
-        arrays = [self._convert(self._values(field.name, events), field) for field in fields]
+        arrays = [
+            self._convert(self.feed.values(self._native(field.name), low, high), field)
+            for field in fields
+        ]
         return pa.record_batch(arrays, schema=pa.schema(fields))
-
-    def _values(self, column: str, events: np.ndarray) -> pa.Array:
-        name = self._native(column)
-        if self.kind != ALL:
-            return self.feed.column(self.kind, name, events)
-        kinds = kinds_of(events)
-        if name == "event":
-            return pa.array(list(COLUMNS)).take(pa.array(kinds))
-        parts, place, made = [], np.full(len(events), -1), 0
-        for number, kind in enumerate(COLUMNS):
-            if name in COLUMNS[kind]:
-                mine = np.flatnonzero(kinds == number)
-                parts.append(self.feed.column(kind, name, events[mine]))
-                place[mine] = made + np.arange(len(mine))
-                made += len(mine)
-        return pa.concat_arrays(parts).take(pa.array(place, mask=place < 0))
 
     def _native(self, column: str) -> str:
         """The feed's name for a declared column."""
-        known = ("event", *dict.fromkeys(n for names in COLUMNS.values() for n in names))
-        known = known if self.kind == ALL else COLUMNS[self.kind]
-        name = ALIASES.get((self.kind, column.lower()), column.lower())
+        known = self.feed.columns
+        name = self.feed.known_as(column.lower())
         if name in known:
             return name
         meant = closest(column, known)
         guess = f"Did you mean {meant}? " if meant else ""
         raise MillstreamError(
-            f'column "{column}" does not exist in the {self.kind} feed',
+            f'column "{column}" does not exist in the {self.feed.kind} feed',
             hint=f"{guess}It has {', '.join(known)}.",
         )
 
@@ -134,7 +128,7 @@ class Generator:
             done = None
         if done is None or done.bad is not None:
             raise MillstreamError(
-                f'column "{field.name}" of the {self.kind} feed cannot be read as '
+                f'column "{field.name}" of the {self.feed.kind} feed cannot be read as '
                 f"{type_name(field.type)}",
                 hint=f"Declare it as {type_name(values.type)}.",
             )
@@ -143,70 +137,13 @@ class Generator:
 
 def open_generator(url: str, name: str, schema: pa.Schema, follow: bool) -> Generator:
     """The generator that a URL describes."""
-    feed, _, query = url.removeprefix("generate:").partition("?")
-    if feed not in FEEDS:
-        meant = closest(feed, FEEDS)
+    kind, _, query = url.removeprefix("generate:").partition("?")
+    if kind not in PARAMETERS:
+        meant = closest(kind, list(PARAMETERS))
         raise MillstreamError(
-            f'generator "{feed}" does not exist',
-            hint=f"Did you mean {meant}?" if meant else "Use generate:auction.",
+            f'generator "{kind}" does not exist',
+            hint=f"Did you mean {meant}?" if meant else f"Use {' or '.join(PARAMETERS)}.",
         )
-    given = dict(parse_qsl(query, keep_blank_values=True))
-    for parameter in given:
-        if parameter not in PARAMETERS:
-            meant = closest(parameter, PARAMETERS)
-            raise MillstreamError(
-                f'parameter "{parameter}" of generate:auction does not exist',
-                hint=f"Did you mean {meant}?" if meant else f"It has {', '.join(PARAMETERS)}.",
-            )
-    events = _number(given, "events", None, int)
-    rate = _number(given, "rate", Fraction(1000), _fraction)
-    life = _number(given, "life", None, _fraction)
-    auction = Auction(_number(given, "seed", 1, int), rate, _start(given), life)
-    return Generator(name, schema, auction, _kind(given, name), events, follow)
-
-
-def _number(given: dict[str, str], parameter: str, default: Any, read: Callable[[str], Any]) -> Any:
-    if parameter not in given:
-        return default
-    try:
-        number = read(given[parameter])
-    except (ValueError, ZeroDivisionError):
-        number = None
-    least = {"rate": SMALL, "life": SMALL, "events": 0}.get(parameter)
-    if number is None or (least is not None and not least <= number <= 10**12):
-        what = "a number above 0" if least == SMALL else "a whole number"
-        raise MillstreamError(
-            f'parameter "{parameter}" of generate:auction is "{given[parameter]}", not {what}',
-            hint=f"Write {parameter}={default or EXAMPLES[parameter]}.",
-        )
-    return number
-
-
-def _fraction(text: str) -> Fraction:
-    return Fraction(text).limit_denominator(1_000_000)
-
-
-def _start(given: dict[str, str]) -> int:
-    text = given.get("start", "2024-01-01T00:00:00")
-    found = from_text(pa.array([text]), pa.timestamp("us"))
-    if found.bad is not None or found.values.null_count:
-        raise MillstreamError(
-            f'parameter "start" of generate:auction is "{text}", not a timestamp',
-            hint="Write start=2024-01-01T00:00:00.",
-        )
-    return found.values.cast(pa.int64())[0].as_py()
-
-
-def _kind(given: dict[str, str], name: str) -> str:
-    if "kind" not in given:
-        word = name.lower()
-        return KINDS.get(word) or (word if word in COLUMNS else ALL)
-    word = given["kind"].lower()
-    kind = KINDS.get(word) or (word if word in COLUMNS else None)
-    if kind is None:
-        meant = closest(word, list(KINDS))
-        raise MillstreamError(
-            f'parameter "kind" of generate:auction is "{given["kind"]}", which does not exist',
-            hint=f"Did you mean {meant}?" if meant else f"Use {', '.join(KINDS)}.",
-        )
-    return kind
+    given = Parameters.of(kind, query, PARAMETERS[kind])
+    feed: Feed = (AuctionFeed if kind == "auction" else Connections).open(given, name)
+    return Generator(name, schema, feed, given.whole("events", None, 100_000, 0), follow)

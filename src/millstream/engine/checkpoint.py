@@ -10,8 +10,9 @@ from typing import Any
 
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
-from millstream.engine.store import DamagedState, Shelf, check_file, write_whole
+from millstream.engine.store import DamagedState, Shelf, check_file, read_footer, write_whole
 from millstream.errors import MillstreamError, Notice
+from millstream.operators.retract import OPEN
 
 KEPT = 3
 
@@ -22,7 +23,10 @@ class Commit:
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
-    there from the beginning; `hot` the keys whose rows are spread.
+    there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
+    rows are in it that an earlier strategy gave out open. `measures` is what operators took and
+    gave, `choices` how plans were made, `hot` the keys whose
+    rows are spread.
     """
 
     batch: int
@@ -34,6 +38,10 @@ class Commit:
     positions: dict[str, Any] = field(default_factory=dict)
     levels: int = 0
     joined: dict[str, str] = field(default_factory=dict)
+    ending: str = ""
+    drains: bool = False
+    measures: dict[str, Any] = field(default_factory=dict)
+    choices: dict[str, Any] = field(default_factory=dict)
     hot: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
@@ -118,6 +126,17 @@ class Checkpoint:
                 if not path.exists():
                     raise DamagedState(f'state file "{path}" is missing')
 
+    def holds_open(self, commit: Commit) -> bool:
+        """Whether there are rows in the state that must be taken back by negative ones."""
+        files = self.state.glob(f"level*/bucket*/{commit.batch:012d}.state")
+        return any(
+            part["chunks"]
+            for file in files
+            for name, parts in read_footer(file)["operators"].items()
+            if name.startswith(OPEN)
+            for part in parts.values()
+        )
+
     def _mend_spark(self, batch: int) -> None:
         """Make Spark's log agree: the next batch runs again with the same offsets, if they are
         whole; batches after it are planned anew."""
@@ -170,15 +189,17 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
     return notices
 
 
-def settled(job: Job, commit: Commit) -> Job:
-    """The job with when its queries joined; those that a commit does not have join now."""
+def settled(job: Job, commit: Commit, holds_open: bool) -> Job:
+    """The job with when its queries joined; those that a commit does not have join now. State that
+    another strategy left is taken over."""
     marks = fingerprints(job)
     queries = []
     for query in job.queries:
         known = commit.queries.get(query.name) == marks[query.name]
         joined = commit.joined.get(query.name, "") if known else f"after batch {commit.batch}"
         queries.append(replace(query, joined=joined))
-    return replace(job, queries=tuple(queries))
+    job = replace(job, queries=tuple(queries))
+    return job.after(commit.ending, commit.drains) if holds_open else job
 
 
 def fingerprints(job: Job) -> dict[str, str]:

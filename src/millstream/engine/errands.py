@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from millstream.connect.source import Comparison, Slab, Slice, Source, read_want
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
 from millstream.engine.level import Reading
+from millstream.engine.measures import Counts, add_all
 from millstream.engine.outputs import late_rows, late_schema
 from millstream.engine.sending import Sender
 from millstream.plan.graph import Graph
@@ -108,13 +109,15 @@ def _errands_of(
 class Haul:
     """What an errand brings: changes for buckets, late rows, bad rows, and word of the time.
 
-    Changes carry the number by which they are put in the order of arrival.
+    Changes carry the number by which they are put in the order of arrival; `counts` are those of
+    the operators that come before an exchange.
     """
 
     sent: list[tuple[Node, int, Changes, int]]
     late: pa.RecordBatch
     errors: pa.RecordBatch
     headers: list[Header]
+    counts: Counts = field(default_factory=dict)
 
 
 def run_errand(
@@ -177,18 +180,17 @@ def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, rere
             elements[name] = Changes.elements(rows, numbers, numbers)
             first = int(numbers[0]) if len(numbers) else None
             headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
-    return Haul(_send(sender, elements, turn), late, admitted.errors, headers)
+    reading = Reading(elements, NO_SPAN)
+    sent = _send(sender, reading, turn)
+    return Haul(sent, late, admitted.errors, headers, reading.counts)
 
 
-def _send(
-    sender: Sender, elements: Mapping[str, Changes], turn: int
-) -> list[tuple[Node, int, Changes, int]]:
+def _send(sender: Sender, reading: Reading, turn: int) -> list[tuple[Node, int, Changes, int]]:
     sent = []
     graph = sender.graph
-    reading = Reading(elements, NO_SPAN)
     with computed_once():
         for exchange in graph.exchanges:
-            if graph.level[exchange] == 1 and graph.sources[exchange] & elements.keys():
+            if graph.level[exchange] == 1 and graph.sources[exchange] & reading.elements.keys():
                 changes = reading.output(exchange.input)
                 if not graph.needs_arrival[exchange]:
                     changes = replace(changes, seq=np.zeros(len(changes), np.int64))
@@ -236,4 +238,5 @@ def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:
         concat_rows(late, layout) if late else no_rows(layout),
         concat_rows(errors, ERRORS) if errors else no_rows(ERRORS),
         [*headers, *endings],
+        add_all({}, (haul.counts for haul in hauls)),
     )

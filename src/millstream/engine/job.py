@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from millstream.algebra.node import Node
@@ -11,44 +11,75 @@ from millstream.algebra.time import Span
 from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
+from millstream.plan.alternatives import Choices, Chooser
+from millstream.plan.facts import Facts
 from millstream.plan.graph import Graph
-from millstream.plan.strategy import joined_at, physical
-from millstream.settings import Settings
+from millstream.plan.strategy import joined_at, physical, together
+from millstream.settings import NEVER_OPEN, Settings
 
 
 @dataclass(frozen=True)
 class Job:
     """What runs: every stream that has a source, every registered query, and the settings.
 
-    `changes` names the stored results whose changes somebody wants to see as well.
+    `changes` names the stored results whose changes somebody wants to see as well; `choices` are
+    the steps by which plans were chosen, for those for which that is settled.
     """
 
     streams: Mapping[str, Stream]
     queries: tuple[Query, ...]
     settings: Settings
     changes: frozenset[str] = frozenset()
+    drains: bool = False
+    """Whether state of another strategy is taken over, with rows that it gave out open."""
+    choices: Choices = field(default_factory=dict)
 
     @cached_property
     def telling(self) -> dict[str, Node]:
         """For every query that tells its changes as they happen, the root that gives them."""
-        return {
-            q.name: self._physical(q, q.changes_root)
-            for q in self.queries
-            if q.form != COMPLETE or q.name in self.changes
-        }
+        wanted = [q for q in self.queries if q.form != COMPLETE or q.name in self.changes]
+        return {q.name: self._plans[q.name, q.changes_root] for q in wanted}
 
     @cached_property
     def keeping(self) -> dict[str, Node]:
         """For every stored result, the root that keeps it."""
-        return {
-            q.name: self._physical(q, q.content_root)
+        wanted = [(q.name, q.content_root) for q in self.queries]
+        return {name: self._plans[name, root] for name, root in wanted if root is not None}
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, Node], Node]:
+        """The plans of all roots as they are carried out beside each other."""
+        roots = [
+            (q, root)
             for q in self.queries
-            if q.content_root is not None
-        }
+            for root, wanted in (
+                (q.changes_root, q.form != COMPLETE or q.name in self.changes),
+                (q.content_root, True),
+            )
+            if wanted and root is not None
+        ]
+        plans = together([self._physical(q, root) for q, root in roots])
+        return {(q.name, root): plan for (q, root), plan in zip(roots, plans)}
 
     @cached_property
     def graph(self) -> Graph:
         return Graph(tuple(dict.fromkeys((*self.telling.values(), *self.keeping.values()))))
+
+    def after(self, left_by: str, drains: bool) -> Job:
+        """The job, going on with state that was left by `Settings.ending`, this one or another."""
+        changed = left_by != self.settings.ending and left_by not in NEVER_OPEN
+        return replace(self, drains=drains or changed)
+
+    def with_strategy(self, strategy: str | None) -> Job:
+        """The job under another strategy, going on with the state of this one."""
+        if strategy is None:
+            return self
+        settings = replace(self.settings, strategy=strategy)
+        return replace(self, settings=settings).after(self.settings.ending, self.drains)
+
+    def roots_of(self, name: str) -> tuple[Node, ...]:
+        """The plans of a query: of what it keeps, and of what it tells."""
+        return tuple(roots[name] for roots in (self.keeping, self.telling) if name in roots)
 
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)
@@ -61,6 +92,16 @@ class Job:
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
+    def decided(self, known: Choices, facts: Facts) -> Job:
+        """The job with all its plans chosen: as before where that is known, else by the facts."""
+        chooser = Chooser(known, facts)
+        for query in self.queries if self.settings.rules == "on" else ():
+            for root in (query.changes_root, query.content_root):
+                if root is not None:
+                    chooser.optimized(root, query.views)
+        return replace(self, choices=chooser.made)
+
     def _physical(self, query: Query, root: Node) -> Node:
-        plan = physical(root, self.settings, query.views)
+        chooser = Chooser(self.choices)
+        plan = physical(root, self.settings, query.views, self.drains, chooser)
         return joined_at(plan, query.joined) if query.joined else plan

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node, home_of
+from millstream.algebra.node import EVERYWHERE, Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.engine.hot_keys import STAYS, HotKeys
+from millstream.engine.measures import Counts, add_all, count
 from millstream.operators import Detour, Exchange, Scan
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
@@ -40,6 +41,7 @@ class Level:
     received: dict[Node, Changes] = field(default_factory=dict)
     away: dict[Node, Changes] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     def output(self, node: Node) -> Changes:
         """The changes that the node gives in this step and bucket."""
@@ -54,12 +56,19 @@ class Level:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
                 changes = [given.plain() for given in changes]
-            state = {} if node.stateless else self.load(node.fingerprint)
+            state = {} if node.stateless else self.load(node.state_name)
             state, result = node.step(state, *changes, self.spans[node])
             if not node.stateless:
-                self.states[node.fingerprint] = state
+                self.states[node.state_name] = state
+            if not self._is_copy(node):
+                given = [0 if self._is_copy(c) else len(g) for c, g in zip(node.inputs, changes)]
+                count(self.counts, node, given, result)
         self.received[node] = result
         return result
+
+    def _is_copy(self, node: Node) -> bool:
+        """True for rows that lie in every bucket, except in the one that counts them."""
+        return self.bucket > 0 and self.graph.spreads[node] == EVERYWHERE
 
     def _detoured(self, detour: Detour) -> Changes:
         """The rows of the exchange that stay, and those that came by the detour."""
@@ -75,6 +84,7 @@ class Bucket:
     """One bucket of one level through a whole batch: what waits, the steps, and the states after.
 
     Law: the number of steps does not matter, since operators take every instant whole and once.
+    Every flow has steps of its own: many small queries do not step at the pace of their sum.
     """
 
     graph: Graph
@@ -85,6 +95,7 @@ class Bucket:
     saved: Mapping[str, State]
     hot: HotKeys
     states: dict[str, State] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     @property
     def boxes(self) -> list[Node]:
@@ -94,17 +105,22 @@ class Bucket:
     def steps(self, mail: Mapping[Node, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
         due = {box: self._release(box, mail[box]) for box in self.boxes}
-        cuts = {box: self._cuts(box, due) for box in due}
-        for i in range(max((len(c) for c in cuts.values()), default=1)):
-            spans = self._spans(i, cuts)
+        flows = self.graph.flows[self.number]
+        cuts = [self._cuts(flow, due) for flow in flows]
+        for i in range(max(map(len, cuts), default=1)):
+            spans = dict(self.spans)
             level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
-            for box, changes in due.items():
-                span = level.spans[box]
-                low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
-                there = level.received if isinstance(box, Exchange) else level.away
-                there[box] = changes.slice(int(low), int(high))
+            for flow, ends in zip(flows, cuts):
+                if i < len(ends):
+                    spans.update((node, _part(self.spans[node], ends, i)) for node in flow)
+                    for box, changes in _arriving(flow, due, spans):
+                        there = level.received if isinstance(box, Exchange) else level.away
+                        there[box] = changes
+                else:
+                    level.received.update((node, Changes.empty(node.schema)) for node in flow)
             yield level
             self.states.update(level.states)
+            add_all(self.counts, [level.counts])
 
     def _load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
@@ -113,35 +129,37 @@ class Bucket:
         """What has come and is final by now, in the order of time; rows of open instants wait."""
         if self.graph.level[box] > 1:
             return changes.in_time_order()
-        log = self.saved.get(box.fingerprint, {}).get("waiting", Log())
+        log = self.saved.get(box.state_name, {}).get("waiting", Log())
         assert isinstance(log, Log)
         waiting, due = release(log, changes, self.spans[box])
-        self.states[box.fingerprint] = {"waiting": waiting} if waiting.chunks else {}
+        self.states[box.state_name] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
-    def _cuts(self, box: Node, due: Mapping[Node, Changes]) -> list[int]:
-        """The last instants of the steps, the same for all that move together."""
-        friends = self._friends(box)
-        parts = [c.ts for e, c in due.items() if self._friends(e) == friends]
-        rows = sum(len(p) for p in parts)
-        end = self.spans[box].end
-        if rows <= STEP_ROWS:
+    def _cuts(self, flow: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
+        """The last instants of the steps of a flow, by the rows that come to it."""
+        parts = [due[node].ts for node in flow if node in due]
+        end = self.spans[flow[0]].end
+        if sum(map(len, parts)) <= STEP_ROWS:
             return [end]
-        stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
+        stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
         inner = np.unique(stamps[STEP_ROWS::STEP_ROWS])
         return [*(int(t) for t in inner if t < end), end]
 
-    def _friends(self, node: Node) -> frozenset[str]:
-        return self.graph.companions[min(self.graph.sources[node])]
 
-    def _spans(self, step: int, cuts: Mapping[Node, list[int]]) -> dict[Node, Span]:
-        bounds = {self._friends(e): c for e, c in cuts.items()}
-        spans = {}
-        for node, span in self.spans.items():
-            ends = bounds.get(self._friends(node), [span.end])
-            start = span.start if step == 0 else ends[min(step, len(ends)) - 1]
-            spans[node] = Span(start, ends[min(step, len(ends) - 1)], span.begin)
-        return spans
+def _part(span: Span, ends: list[int], step: int) -> Span:
+    """The instants of a step."""
+    return Span(ends[step - 1] if step else span.start, ends[step], span.begin)
+
+
+def _arriving(
+    flow: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
+) -> Iterator[tuple[Node, Changes]]:
+    """What comes to the exchanges and detours of a flow at the instants of a step."""
+    for node in flow:
+        if node in due:
+            changes, span = due[node], spans[node]
+            low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
+            yield node, changes.slice(int(low), int(high))
 
 
 def read_scan(scan: Scan, elements: Changes) -> Changes:
@@ -156,11 +174,13 @@ class Reading:
     elements: Mapping[str, Changes]
     span: Span
     done: dict[Node, Changes] = field(default_factory=dict)
+    counts: Counts = field(default_factory=dict)
 
     def output(self, node: Node) -> Changes:
         """What the node gives; nothing for a stream of which nothing was read."""
         if node not in self.done:
-            self.done[node] = self._computed(node)
+            self.done[node] = result = self._computed(node)
+            count(self.counts, node, [len(self.done[child]) for child in node.inputs], result)
         return self.done[node]
 
     def _computed(self, node: Node) -> Changes:

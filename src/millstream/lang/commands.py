@@ -21,7 +21,7 @@ from millstream.lang.statements import (
 
 KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
-STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL")
+STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST")
 NOT_YET = {
     "MERGE": "Write INSERT: a row replaces the one of its KEY.",
     "REGISTER": "Write CREATE STREAM name (columns) SOURCE '…'.",

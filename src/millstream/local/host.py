@@ -17,9 +17,11 @@ from millstream.algebra.state import Log, State
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock
 from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
+from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.level import Bucket, Level
+from millstream.engine.measures import Counts, Measures
 from millstream.engine.outputs import in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.sending import Sender
@@ -46,6 +48,7 @@ class LocalHost:
     hot: HotKeys = field(default_factory=HotKeys)
     batches: int = 0
     ticked: int = 0
+    measures: Measures = field(default_factory=Measures)
 
     @property
     def buckets(self) -> int:
@@ -89,7 +92,10 @@ class LocalHost:
     def _take(self, hauls: list[Haul], names: list[str], sender: Sender) -> None:
         headers = [header for haul in hauls for header in haul.headers]
         after = self.job.advance(self.clock, headers)
-        results = self._levels(hauls, self.job.spans(self.clock, after), sender)
+        spans = self.job.spans(self.clock, after)
+        told = [(0, haul.counts) for haul in hauls]
+        results = self._levels(hauls, spans, sender, told)
+        self.measures = self.measures.after(told, self.job.graph, spans)
         self.clock = after
         self.hot = self.hot.after(sender.news, self.job.graph.meetings, self.buckets)
         self.batches += 1
@@ -114,19 +120,21 @@ class LocalHost:
         level = self.job.graph.level[root]
         beat = self.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
-            stored.content(self.states.get((level, b), {}).get(root.fingerprint, {}), beat)
+            stored.content(self.states.get((level, b), {}).get(root.state_name, {}), beat)
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
 
-    def restarted(self, folder: Path) -> LocalHost:
-        """A new host that goes on where this one is, from files that hold all its state."""
+    def restarted(self, folder: Path, strategy: str | None = None) -> LocalHost:
+        """A new host that goes on where this one is, from files that hold all its state; it may go
+        on with another strategy."""
         for at, held in self.states.items():
             Shelf.at(folder, *at).write(self.batches, held)
         states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(self.hot.to_json())))
-        return replace(self, clock=clock, states=states, hot=hot)
+        job = self.job.with_strategy(strategy)
+        return replace(self, job=job, clock=clock, states=states, hot=hot)
 
     def finish(self) -> None:
         for name in self.job.keeping:
@@ -135,6 +143,10 @@ class LocalHost:
                 receiver.whole(name, content)
         for receiver in self.receivers:
             receiver.close()
+
+    def held(self) -> Held:
+        """What operators hold after the last batch."""
+        return Held(self.job, self.batches, tuple(self.states.values()))
 
     @property
     def state_rows(self) -> int:
@@ -151,8 +163,13 @@ class LocalHost:
             receiver.rows(name, rows, self.batches)
 
     def _levels(
-        self, hauls: list[Haul], spans: Mapping[Node, Any], sender: Sender
+        self,
+        hauls: list[Haul],
+        spans: Mapping[Node, Any],
+        sender: Sender,
+        told: list[tuple[int, Counts]],
     ) -> dict[Node, list[Changes]]:
+        """The results of all levels; what their operators did is added to `told`."""
         graph = self.job.graph
         mail: Mailbox = {}
         for haul in hauls:
@@ -172,6 +189,7 @@ class LocalHost:
                         if graph.level[root] == number:
                             results[root].append(level.output(root))
                 self.states[number, place] = bucket.states
+                told.append((number, bucket.counts))
         return results
 
 

@@ -17,6 +17,7 @@ from millstream.operators.non_retroactive_join import NonRetroactiveJoin
 from millstream.operators.partial import Partial
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
+from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
 from millstream.operators.scan import Scan
 from millstream.operators.semi_join import SemiJoin
@@ -62,6 +63,7 @@ OPERATORS = (
     Tagged,
     Stored,
     Exchange,
+    Retract,
     Detour,
 )
 

@@ -22,4 +22,4 @@ class AntiJoin(Matched):
 
     @property
     def label(self) -> Label:
-        return Label(Pattern.STR, "a row on the right takes left ones back")
+        return Label(Pattern.STR, "a row on the right takes left ones back", 5)

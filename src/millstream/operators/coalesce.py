@@ -44,6 +44,10 @@ class Coalesce(Node):
     def label(self) -> Label:
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
+    @property
+    def meaning(self) -> str:  # type: ignore[override]
+        return self.input.meaning
+
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) > 2 * SAMPLE and _share(changes.slice(0, SAMPLE)) > WORTH:
             return state, changes

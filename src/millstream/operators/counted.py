@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.manner import Manner
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import equal_rows, factorize, hashes_of
@@ -18,7 +19,12 @@ from millstream.operators.keyed import Index
 
 
 def count_values(
-    state: State, inputs: tuple[Changes, ...], kind: int, schema: pa.Schema, span: Span
+    state: State,
+    inputs: tuple[Changes, ...],
+    kind: int,
+    schema: pa.Schema,
+    span: Span,
+    manner: Manner,
 ) -> tuple[State, Changes]:
     """The value of a function of the counts of every row on each side, as changes.
 
@@ -27,7 +33,8 @@ def count_values(
     """
     logs, parts = {}, []
     for side, changes in enumerate(inputs):
-        logs[f"due {side}"], events = unfold(state.get(f"due {side}", Log()), changes, span)
+        log: Log = state.get(f"due {side}", Log())
+        logs[f"due {side}"], events = unfold(log, changes, span, manner.buffer)
         merged = events.merged()
         parts.append(merged.with_rows(merged.rows.rename_columns(schema.names)))
     every = Changes.concat(parts, schema)
@@ -49,6 +56,19 @@ def count_values(
     rows = take_rows(values.rows, code)
     out = Changes(rows, ts, exp, weight, identity_of_values(rows, len(ts)))
     return {**logs, **kept}, out
+
+
+def counts_of(log: Log, schema: pa.Schema) -> Changes:
+    """The values that a log of counts holds, each once, with its count as weight."""
+    return Index.of(log, schema).rows()
+
+
+def as_counts(values: Changes, end: int) -> Log:
+    """A log of counts that holds values, each as often as its weight says."""
+    none = np.zeros(len(values), np.int64)
+    entries = replace(values, ts=none, exp=none + INFINITY, seq=none)
+    hashes = hashes_of(values.rows.columns, len(values))
+    return Index.of(None, values.schema).add(entries, hashes, end).log
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
-from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.changes import Changes, forever, take_rows
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import Log, State
-from millstream.algebra.time import DAWN, Span
-from millstream.columns.keys import equal_rows, factorize, hashes_of
+from millstream.algebra.state import State
+from millstream.algebra.time import DAWN, INFINITY, Span
+from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
+from millstream.operators.counted import counts_of
+from millstream.operators.distinct import Distinct
 from millstream.operators.identity import identity_of_values
-from millstream.operators.keyed import Latest
+from millstream.operators.told_values import Values, recall, remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,11 @@ class DeltaStar(Node):
     """
 
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
+        Kept("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
+        Kept("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
+    )
 
     input: Node
 
@@ -42,59 +49,63 @@ class DeltaStar(Node):
     def needs(self) -> Spread:
         return tuple(self.schema.names)
 
+    @cached_property
+    def meaning(self) -> str:
+        return Distinct(self.input).meaning
+
     @property
     def label(self) -> Label:
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if "counts 0" not in state:
+            return self._told(state, changes, span)
+        if span.end == span.start:
+            return state, changes
+        state, restated = self._from_distinct(state, span)
+        state, out = self._told(state, changes, span)
+        return state, Changes.concat([restated, out], self.schema)
+
+    def _told(self, state: State, changes: Changes, span: Span) -> Step:
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
-        promised: Log = state.get("promised", Log())
-        due = [
-            part.keep((part.exp > span.start) & (part.exp <= span.end))
-            for part in promised.touching(span.start, span.end)
-        ]
-        every = Changes.concat([*due, changes], self.schema)
-        codes, first = factorize(every.rows.columns, len(every))
-        values = take_rows(every.rows, first)
-        hashes = hashes_of(values.columns, len(first))
-        known = Latest.of(state.get("known"), self.schema)
-        told, until = self._found(known, values, hashes)
-        before, reached = told.copy(), until.copy()
-        fresh = len(every) - len(changes)
+        found = recall(state, changes, span, self.manner.buffer)
+        before = found.values
+        after = replace(before, told=before.told.copy(), until=before.until.copy())
         code, start, stop = tell_stretches(
-            codes[fresh:], changes.ts, changes.exp, told, until, span.end
+            found.codes, changes.ts, changes.exp, after.told, after.until, span.end
         )
-        moved = np.flatnonzero((told != before) | (until != reached))
-        entries = _entries(values, moved, told, until)
-        promises = _entries(values, np.flatnonzero(told != before), told, told)
-        kept = promised.after(span.end).append(promises, promises.exp)
-        rows = take_rows(values, code)
+        rows = take_rows(after.rows, code)
         out = Changes(
             rows, start, stop, np.ones(len(code), np.int64), identity_of_values(rows, len(code))
         )
-        return {
-            "known": known.add(entries, hashes[moved], span.end).log,
-            "promised": kept,
-        }, out
+        return remember(state, before, after, span.end, self.manner.buffer), out
 
-    def _found(
-        self, known: Latest, values: pa.RecordBatch, hashes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Until when every value was told to be present, and is known to be."""
-        told = np.full(len(hashes), DAWN)
-        until = np.full(len(hashes), DAWN)
-        for rows, there, needle in known.search(hashes):
-            same = equal_rows(rows.rows, there, values, needle)
-            there, needle = there[same], needle[same]
-            np.maximum.at(until, needle, rows.exp[there])
-            np.maximum.at(told, needle, rows.ts[there])
-        return told, until
+    def _from_distinct(self, state: State, span: Span) -> Step:
+        """State that Distinct left: every value until the end of its last copy. What it told openly
+        is told with that end from now on, so that the two sums are the same."""
+        counts = counts_of(state["counts 0"], self.schema)
+        copies = Changes.concat(state["due 0"].all(), self.schema)
+        copies = copies.keep(copies.exp > span.start)
+        until = _last_ends(counts, copies)
+        values = Values(counts.rows, until, until)
+        ending = values.take(np.flatnonzero(until != INFINITY))
+        count, seq = len(ending), identity_of_values(ending.rows, len(ending))
+        now, ones = np.full(count, span.start + 1), np.ones(count, np.int64)
+        restated = [
+            Changes(ending.rows, now, forever(count), -ones, seq),
+            Changes(ending.rows, now, ending.until, ones, seq).keep(ending.until > span.start + 1),
+        ]
+        taken = values.to_state(span.start, self.manner.buffer)
+        return taken, Changes.concat(restated, self.schema)
 
 
-def _entries(
-    values: pa.RecordBatch, index: np.ndarray, told: np.ndarray, until: np.ndarray
-) -> Changes:
-    """What is known of values, as rows: told until `ts`, present until `exp`."""
-    ones, none = np.ones(len(index), np.int64), np.zeros(len(index), np.int64)
-    return Changes(take_rows(values, index), told[index], until[index], ones, none)
+def _last_ends(counts: Changes, copies: Changes) -> np.ndarray:
+    """When the last copy of every value leaves; never, if some copies are not among those."""
+    both = Changes.concat([counts, copies], counts.schema)
+    codes, _ = factorize(both.rows.columns, len(both))
+    until, known = np.full(len(counts), DAWN), np.zeros(len(counts), np.int64)
+    np.maximum.at(until, codes[len(counts) :], copies.exp)
+    np.add.at(known, codes[len(counts) :], copies.weight)
+    until[known < counts.weight] = INFINITY
+    return until

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from millstream.algebra.changes import Changes
+import numpy as np
+
+from millstream.algebra.changes import Changes, forever
+from millstream.algebra.kept import Kept, counted
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import State
-from millstream.algebra.time import Span
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import INFINITY, Span
 from millstream.columns.tally import PRESENT
-from millstream.operators.counted import count_values
+from millstream.operators.counted import as_counts, count_values
+from millstream.operators.identity import identity_of_values
+from millstream.operators.told_values import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +28,8 @@ class Distinct(Node):
     """
 
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = counted("")
 
     input: Node
 
@@ -42,4 +48,29 @@ class Distinct(Node):
         )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        return count_values(state, (changes,), PRESENT, self.schema, span)
+        if "values" not in state and "known" not in state:
+            return count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
+        if span.end == span.start:
+            return state, changes
+        state, told = self._from_delta_star(state, span)
+        state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
+        return state, Changes.concat([told, out], self.schema)
+
+    def _from_delta_star(self, state: State, span: Span) -> Step:
+        """State that DeltaStar left, as counts. Values that it told with an end are told openly
+        from now on, so that the two sums are the same."""
+        values = Values.of(state, self.schema).after(span.start)
+        rows, count = values.rows, len(values)
+        now, ones = np.full(count, span.start + 1), np.ones(count, np.int64)
+        seq = identity_of_values(rows, count)
+        copies = Changes(rows, now, values.until, ones, np.zeros(count, np.int64))
+        closed = Changes(rows, now, values.told, -ones, seq)
+        opened = Changes(rows, now, forever(count), ones, seq)
+        ending = values.told != INFINITY
+        restated = [closed.keep(ending & (values.told > span.start + 1)), opened.keep(ending)]
+        return {
+            "counts 0": as_counts(copies, span.start),
+            "due 0": self.manner.buffer.add(
+                Log(), copies.keep(values.until != INFINITY), span.start
+            ),
+        }, Changes.concat(restated, self.schema)

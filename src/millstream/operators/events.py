@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
@@ -29,16 +30,15 @@ class Events:
         return Changes.concat([self.starts, ends], self.starts.schema)
 
 
-def unfold(due: Log, changes: Changes, span: Span) -> tuple[Log, Events]:
+def unfold(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log, Events]:
     """Turn intervals into the events of the span; ends that come later are kept in the log.
 
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
     done, later = changes.split(changes.exp, span.end)
-    ahead = later.keep(later.exp != INFINITY).sorted_by_exp()
-    fallen = [_due(part, span) for part in due.touching(span.start, span.end)]
-    ends = Changes.concat([*fallen, done], changes.schema).sorted_by_exp()
-    return due.after(span.end).append(ahead, ahead.exp), Events(changes, _cancel(ends))
+    ahead = later.keep(later.exp != INFINITY)
+    ends = Changes.concat([*buffer.due(due, span), done], changes.schema).sorted_by_exp()
+    return buffer.add(due, ahead, span.end), Events(changes, cancelled(ends))
 
 
 def settled(events: Events) -> Events:
@@ -66,13 +66,6 @@ def add_up(rows: Changes, beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[kept], sums[kept]
 
 
-def _due(part: Changes, span: Span) -> Changes:
-    """Of rows sorted by expiration those that expire in the span."""
-    first = np.searchsorted(part.exp, span.start, side="right")
-    last = np.searchsorted(part.exp, span.end, side="right")
-    return part.slice(int(first), int(last))
-
-
 def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up events that are equal in the columns and the instant.
 
@@ -84,6 +77,6 @@ def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np
     return codes, sums, first
 
 
-def _cancel(ends: Changes) -> Changes:
+def cancelled(ends: Changes) -> Changes:
     """One end for rows of the same tuple: those that left early and what took them back go."""
     return summed(ends, ends.exp) if (ends.weight < 0).any() else ends

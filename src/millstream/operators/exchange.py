@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.algebra.expressions import name_text
-from millstream.algebra.node import EVERYWHERE, ONE, Node, Spread
+from millstream.algebra.kept import Extent, Kept, Structure
+from millstream.algebra.node import EVERYWHERE, ONE, Node, Spread, walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,13 @@ class Exchange(Node):
 
     def spread(self, given: Spread, *others: Spread) -> Spread:
         return self.by
+
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        """Rows wait where they have been read; further up, every instant is whole."""
+        if any(isinstance(node, Exchange) for node in walk(self.input)):
+            return ()
+        return (Kept("waiting", "rows that wait for the heartbeat", Structure.DUE, Extent.OPEN),)
 
     @property
     def words(self) -> str:

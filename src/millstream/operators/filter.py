@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.evaluate import holds
+from millstream.algebra.choose import chosen
 from millstream.algebra.expressions import Expression, conjunction
 from millstream.algebra.node import Node, Step
 from millstream.algebra.state import State
@@ -36,7 +36,7 @@ class Filter(Node):
         return str(self.condition)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        return state, changes.keep(holds(self.condition, changes.rows, len(changes)))
+        return state, changes.pick(chosen(self.condition, changes.rows, len(changes)))
 
 
 def filtered(parts: Sequence[Expression], node: Node) -> Node:

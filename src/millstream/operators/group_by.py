@@ -15,6 +15,7 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -66,6 +67,18 @@ class GroupBy(Node):
         return self.keys
 
     @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        ordered = (call for call in self.calls if call.function in ORDERED)
+        return (
+            Kept("groups", "totals and the row shown", Structure.GROUPS, Extent.GROUPS),
+            *(
+                Kept(f"values {c.name}", f"values for {c}", Structure.SORTED, Extent.COLLECTED)
+                for c in ordered
+            ),
+            ending(),
+        )
+
+    @property
     def words(self) -> str:
         calls = ", ".join(str(call) for call in self.calls)
         keys = ", ".join(name_text(name) for name in self.keys)
@@ -74,10 +87,10 @@ class GroupBy(Node):
 
     @property
     def label(self) -> Label:
-        return Label(Pattern.WK, "the new row of a group takes the place of the old one")
+        return Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         if not self.input.is_clean:
             events = settled(events)
         groups: pa.RecordBatch = state.get("groups", no_rows(self._groups_schema))
@@ -246,16 +259,22 @@ class GroupBy(Node):
         kept = np.ones(batch.group_count, np.bool_)
         if self.keys:
             kept = totals[PRESENT] > 0
-        touched = trace.latest >= 0
-        source = np.where(touched, groups.num_rows + trace.latest, np.arange(batch.group_count))
-        index = pa.array(source[kept])
+        latest = trace.latest[kept]
+        moved = latest >= 0
+        rows = pa.array(latest[moved])
+        still = np.flatnonzero(kept)[~moved]
+        place = np.where(moved, np.cumsum(moved) - 1, len(rows) + np.cumsum(~moved) - 1)
         shown = [
-            pa.concat_arrays([groups.column(c.name), results[c.name]]).take(index)
+            pa.concat_arrays(
+                [results[c.name].take(rows), groups.column(c.name).take(pa.array(still))]
+            ).take(pa.array(place))
             for c in self.calls
         ]
         keys = take_rows(batch.keys, np.flatnonzero(kept))
         numbers = [pa.array(column[kept]) for column in totals.values()]
-        since = np.concatenate([groups.column(SINCE).to_numpy(), trace.ts])[source[kept]]
+        since = np.zeros(len(latest), np.int64)
+        since[moved] = trace.ts[latest[moved]]
+        since[~moved] = groups.column(SINCE).to_numpy()[still]
         return pa.RecordBatch.from_arrays(
             [*keys.columns, *shown, *numbers, pa.array(since)], schema=self._groups_schema
         )

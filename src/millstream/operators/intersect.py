@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Kept, counted
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
@@ -24,6 +25,7 @@ class Intersect(Node):
 
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = counted(" of the left", " of the right")
 
     left: Node
     right: Node
@@ -39,4 +41,4 @@ class Intersect(Node):
         )
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        return count_values(state, (left, right), SMALLER, self.schema, span)
+        return count_values(state, (left, right), SMALLER, self.schema, span, self.manner)

@@ -14,12 +14,15 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.kept import LEFT_AND_RIGHT, Kept
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.columns.hashed import hash_order, meetings
 from millstream.operators.identity import identity_of_pair
-from millstream.operators.keyed import Index, Keys, meetings
+from millstream.operators.keyed import Index, Keys
+from millstream.operators.table_scan import label_beside_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,7 @@ class Paired(Node):
     """
 
     takes_right_everywhere: ClassVar[bool] = True
+    keeps: ClassVar[tuple[Kept, ...]] = LEFT_AND_RIGHT
 
     condition: Expression
     left: Node
@@ -51,7 +55,9 @@ class Paired(Node):
 
     @property
     def label(self) -> Label:
-        return weak(
+        left, right = self.left, self.right
+        beside = label_beside_table(right, left) or label_beside_table(left, right)
+        return beside or weak(
             (node.pattern for node in self.inputs), "a pair leaves with the first of its parts"
         )
 
@@ -115,15 +121,25 @@ class Join(Paired):
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The rows of one input that can have partners, with the hashes of their keys."""
+    """The rows of one input that can have partners, in the order of the hashes of their keys.
+
+    `place` says where they were among all rows.
+    """
 
     rows: Changes
     hashes: np.ndarray
+    place: np.ndarray
 
     @staticmethod
     def of(keys: Keys, changes: Changes, side: int) -> Side:
-        changes = changes.keep(keys.findable(changes.rows, len(changes), side))
-        return Side(changes, keys.hashes(changes.rows, len(changes), side))
+        place = np.flatnonzero(keys.findable(changes.rows, len(changes), side))
+        if len(place) < len(changes):
+            changes = changes.take(place)
+        hashes = keys.hashes(changes.rows, len(changes), side)
+        order = hash_order(hashes)
+        if order is None:
+            return Side(changes, hashes, place)
+        return Side(changes.take(order), hashes[order], place[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +168,8 @@ class Matcher:
         yield from self.behind(before, right)
 
     def among(self, left: Side, right: Side) -> Iterator[Found]:
-        order, other = np.argsort(left.hashes), np.argsort(right.hashes)
-        for j, i in meetings(right.hashes[other], left.hashes[order]):
-            yield from self._met(left.rows, order[i], right.rows, other[j])
+        for j, i in meetings(right.hashes, left.hashes):
+            yield from self._met(left.rows, i, right.rows, j)
 
     def beside(self, left: Side, index: Index) -> Iterator[Found]:
         """Left rows with those of an index."""

@@ -8,19 +8,16 @@ from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, Expression, conjuncts
 from millstream.algebra.state import Chunk, Log
+from millstream.columns.hashed import hash_order, meetings, tuple_order
 from millstream.columns.keys import equal_rows, hashes_of, validity
 
 HASH = "#hash"
 MOST_ALIKE = 4
 """So many chunks of about the same size are made one."""
-
-MOST_PAIRS = 1_000_000
-"""Candidates are looked at in blocks of about this many."""
 
 
 def equal_columns(
@@ -122,16 +119,17 @@ class Index:
             changes, hashes = changes.keep(fresh), hashes[fresh]
         if len(changes) == 0:
             return replace(self, log=log)
-        order = np.argsort(hashes, kind="stable")
-        log = log.append(_hashed(changes.take(order), hashes[order]), changes.exp[order])
+        order = hash_order(hashes)
+        if order is not None:
+            changes, hashes = changes.take(order), hashes[order]
+        log = log.append(_hashed(changes, hashes), changes.exp)
         return replace(self, log=self._merged(log, end))
 
     def _merged(self, log: Log, end: int) -> Log:
         """Make one of the newest chunks whenever there are several of about the same size."""
         chunks = log.chunks
         while (count := _alike(chunks)) >= MOST_ALIKE:
-            parts = [Changes.from_batch(chunk.load()) for chunk in chunks[-count:]]
-            lively = [part.keep(part.exp > end) for part in parts]
+            lively = [part.keep(part.exp > end) for part in Log(chunks[-count:]).all()]
             rows = self._sorted(Changes.concat(lively, self.hashed_schema))
             chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
         return Log(chunks)
@@ -140,12 +138,15 @@ class Index:
         """In the order of their hashes, without rows that were taken back, from now on."""
         hashes = rows.rows.column(HASH).to_numpy()
         if (rows.weight > 0).all() and rows.seq.any():
-            return rows.take(np.argsort(hashes, kind="stable"))
+            return _by_hash(rows)
         if _is_constant(rows.seq) and _is_constant(rows.exp):
-            order = np.argsort(hashes, kind="stable")
-        else:
-            order = np.lexsort((rows.exp, rows.seq, hashes))
-        return _summed(rows.take(order))
+            return _summed(_by_hash(rows))
+        return _summed(rows.take(tuple_order(hashes, rows.seq, rows.exp)))
+
+    def rows(self) -> Changes:
+        """All rows, added up."""
+        every = Changes.concat(self.log.all(), self.hashed_schema)
+        return _unhashed(self._sorted(every) if len(every) else every, self.schema)[0]
 
     @property
     def hashed_schema(self) -> pa.Schema:
@@ -153,59 +154,29 @@ class Index:
 
     def search(self, hashes: np.ndarray) -> Iterator[tuple[Changes, np.ndarray, np.ndarray]]:
         """Rows with equal hashes: (rows, index into them, index of the needle), block by block."""
-        order = np.argsort(hashes, kind="stable")
+        order = hash_order(hashes)
+        needles = hashes if order is None else hashes[order]
         for part in self.log.all():
             rows, known = _unhashed(part, self.schema)
-            for there, needle in meetings(known, hashes[order]):
-                yield rows, there, order[needle]
+            for there, needle in meetings(known, needles):
+                yield rows, there, needle if order is None else order[needle]
 
 
 @dataclass(frozen=True, eq=False)
 class Latest(Index):
     """An index in which a newer row takes the place of the older ones with the same values.
 
-    The newest is the one with the largest `exp`, then `ts`; the others may still be found.
+    The newest is the one that was added last; the others may still be found.
     """
 
     def _sorted(self, rows: Changes) -> Changes:
-        hashes = rows.rows.column(HASH).to_numpy()
-        rows = rows.take(np.lexsort((rows.ts, rows.exp, hashes)))
+        rows = _by_hash(rows)
         hashes = rows.rows.column(HASH).to_numpy()
         followed = np.zeros(len(rows), np.bool_)
         followed[:-1] = hashes[1:] == hashes[:-1]
         twins = np.flatnonzero(followed)
         followed[twins] = equal_rows(rows.rows, twins, rows.rows, twins + 1)
         return rows.keep(~followed)
-
-
-def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """All pairs of equal numbers in two sorted lists, as indices into both, block by block."""
-    low = np.searchsorted(known, needles, side="left")
-    times = np.searchsorted(known, needles, side="right") - low
-    hits = np.flatnonzero(times)
-    if len(hits) == 0:
-        return
-    totals = np.cumsum(times[hits])
-    begin = 0
-    while begin < len(hits):
-        done = int(totals[begin - 1]) if begin else 0
-        stop = max(int(np.searchsorted(totals, done + MOST_PAIRS, side="right")), begin + 1)
-        block = hits[begin:stop]
-        yield _unroll(low[block], times[block], block, int(totals[stop - 1]) - done)
-        begin = stop
-
-
-@njit(cache=True)
-def _unroll(low, times, needles, total):  # type: ignore[no-untyped-def]
-    there = np.empty(total, np.int64)
-    needle = np.empty(total, np.int64)
-    k = 0
-    for i in range(len(low)):
-        for j in range(times[i]):
-            there[k] = low[i] + j
-            needle[k] = needles[i]
-            k += 1
-    return there, needle
 
 
 def _alike(chunks: tuple[Chunk, ...]) -> int:
@@ -215,6 +186,12 @@ def _alike(chunks: tuple[Chunk, ...]) -> int:
     while count < len(sizes) and sizes[-count - 1] <= sizes[-1]:
         count += 1
     return count
+
+
+def _by_hash(rows: Changes) -> Changes:
+    """In the order of their hashes; rows of equal hash as they were added."""
+    order = hash_order(rows.rows.column(HASH).to_numpy())
+    return rows if order is None else rows.take(order)
 
 
 def _summed(rows: Changes) -> Changes:

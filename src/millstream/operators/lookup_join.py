@@ -13,6 +13,7 @@ from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, name_text
 from millstream.algebra.node import Node, Step
+from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
@@ -60,6 +61,10 @@ class LookupJoin(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
+
+    @property
+    def label(self) -> Label:
+        return Label(self.input.pattern, "rows leave as the input's do: the table never changes", 1)
 
     @property
     def words(self) -> str:

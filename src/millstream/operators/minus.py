@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Kept, counted
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import State
@@ -25,6 +26,7 @@ class Minus(Node):
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = counted(" of the left", " of the right")
 
     left: Node
     right: Node
@@ -35,7 +37,7 @@ class Minus(Node):
 
     @property
     def label(self) -> Label:
-        return Label(Pattern.STR, "a row on the right takes a left one back")
+        return Label(Pattern.STR, "a row on the right takes a left one back", 5)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        return count_values(state, (left, right), SURPLUS, self.schema, span)
+        return count_values(state, (left, right), SURPLUS, self.schema, span, self.manner)

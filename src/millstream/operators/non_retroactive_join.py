@@ -12,13 +12,15 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.kept import Kept, by_hash
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, Span
+from millstream.columns.hashed import meetings
 from millstream.columns.keys import factorize, hashes_of
 from millstream.operators.events import add_up
-from millstream.operators.keyed import Index, Keys, meetings
+from millstream.operators.keyed import Index, Keys
 from millstream.operators.to_stream import compact
 
 PARTNER = "#partner"
@@ -75,13 +77,20 @@ class NonRetroactiveJoin(Node):
         return self.keys.pairs
 
     @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        table = by_hash("right", 1, "rows of the table")
+        results = by_hash("results", 0, "results that may be taken back")
+        return (table,) if self.left.only_adds else (table, results)
+
+    @property
     def words(self) -> str:
         on = "everything" if self.condition == TRUE else str(self.condition)
         return f"{'left ' if self.outer else ''}on {on}"
 
     @property
     def label(self) -> Label:
-        return Label(self.left.pattern, "rows leave as the left ones do, whatever the table does")
+        reason = "rows leave as the left ones do, whatever the table does"
+        return Label(self.left.pattern, reason, 1)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.keep(self.keys.findable(right.rows, len(right), 1))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log
 from millstream.algebra.time import Span
 
 
-def release(waiting: Log, changes: Changes, span: Span) -> tuple[Log, Changes]:
+def release(
+    waiting: Log, changes: Changes, span: Span, buffer: Buffer = Buffer.QUEUE
+) -> tuple[Log, Changes]:
     """Split what waits and what comes into what is due by the end of the span and what waits on.
 
     Law: every row comes out once, in the first span whose end is at or after its ts.
     """
-    due = [
-        part.keep((part.ts > span.start) & (part.ts <= span.end))
-        for part in waiting.touching(span.start, span.end)
-    ]
+    due = buffer.due(waiting, span, "ts")
     now, later = changes.split(changes.ts, span.end)
-    kept = waiting.after(span.end).append(later, later.ts)
+    kept = buffer.add(waiting, later, span.end, "ts")
     return kept, Changes.concat([*due, now], changes.schema)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -24,6 +25,9 @@ class RangeSlide(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("waiting", "rows that come in with the next slide", Structure.DUE, Extent.SLIDE),
+    )
 
     length: int | None
     slide: int

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -30,13 +31,18 @@ class Rows(Node):
 
     Law: tuple number i of a partition enters with tuple ⌈i/L⌉·L and leaves with tuple ⌈(i+N)/L⌉·L,
     or after ts + T if that comes first; one that enters and leaves at the same instant is never in.
-    State: the tuples that have not left, numbered, and the count of every partition.
+    State: the tuples that have not left, numbered, and the count of every partition; with a Range,
+    of those that had a tuple within it.
     Cost: the batch; for partitions also a look at the window.
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("kept", "rows that have not left", Structure.LIST, Extent.OWN),
+        Kept("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
+    )
 
     count: int
     partition_by: tuple[str, ...]
@@ -82,7 +88,25 @@ class Rows(Node):
         counted = pa.RecordBatch.from_arrays(
             [*keys.columns, pa.array(new_counts)], schema=self._counts_schema
         )
+        if self.partition_by and self.length is not None and self.slide == 1:
+            counted = take_rows(counted, self._heard(old, arrivals, groups, len(counted), span))
         return {"counts": counted, "kept": log}, out
+
+    def _heard(
+        self,
+        old: tuple[Changes, np.ndarray, np.ndarray],
+        arrivals: Changes,
+        groups: np.ndarray,
+        count: int,
+        span: Span,
+    ) -> np.ndarray:
+        """The partitions with a tuple that time has not driven out. The others may be counted anew:
+        what is left of them here leaves the log unseen, since its end has passed."""
+        heard = np.zeros(count, np.bool_)
+        assert self.length is not None
+        for rows, group in ((old[0], old[1]), (arrivals, groups)):
+            heard[group[rows.ts + (self.length + 1) > span.end]] = True
+        return np.flatnonzero(heard)
 
     @property
     def _counts_schema(self) -> pa.Schema:
@@ -120,10 +144,16 @@ class Rows(Node):
             parts = [Changes.from_batch(chunk.load()) for chunk in near]
             old = Changes.concat(parts, self.input_schema)
             return (old, np.zeros(len(old), np.int64), old.weight), kept
-        old = Changes.concat(kept.all(), self.input_schema)
-        both = concat_rows([keys, old.rows.select(list(self.partition_by))], keys.schema)
-        codes, _ = factorize(both.columns, both.num_rows)
-        return (old, codes[keys.num_rows :], old.weight), kept
+        old, codes = self._of_known(kept, keys)
+        return (old, codes, old.weight), kept
+
+    def _of_known(self, kept: Log, keys: pa.RecordBatch) -> tuple[Changes, np.ndarray]:
+        """The tuples of partitions that are known, each with the number of its partition."""
+        rows = Changes.concat(kept.all(), self.input_schema)
+        both = concat_rows([keys, rows.rows.select(list(self.partition_by))], keys.schema)
+        codes = factorize(both.columns, both.num_rows)[0][keys.num_rows :]
+        known = codes < keys.num_rows
+        return (rows, codes) if known.all() else (rows.keep(known), codes[known])
 
     def _emit(
         self,
@@ -191,12 +221,10 @@ class Rows(Node):
         keys: pa.RecordBatch,
         span: Span,
     ) -> Log:
-        old = Changes.concat(kept.all(), self.input_schema)
-        both = concat_rows([keys, old.rows.select(list(self.partition_by))], keys.schema)
-        codes = factorize(both.columns, both.num_rows)[0][keys.num_rows :]
+        old, codes = self._of_known(kept, keys)
         lively = self._lively(old, codes, after, span)
         fresh = numbered.keep(self._lively(numbered, groups, after, span))
-        if lively.sum() >= COMPACT_BELOW * len(old) and len(kept.chunks) < 64:
+        if lively.sum() >= COMPACT_BELOW * kept.rows and len(kept.chunks) < 64:
             return kept.append(fresh, self._leaves(fresh.weight))
         whole = Changes.concat([old.keep(lively), fresh], self.input_schema)
         return Log().append(whole, self._leaves(whole.weight))

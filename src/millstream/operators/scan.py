@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.algebra.expressions import Expression, conjunction, name_text
 from millstream.algebra.node import Node
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.time import Domain
 
 
@@ -42,6 +43,10 @@ class Scan(Node):
     @property
     def monotonic(self) -> bool:
         return True
+
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "elements of a stream never leave")
 
     @property
     def words(self) -> str:

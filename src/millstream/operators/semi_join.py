@@ -11,6 +11,7 @@ import numpy as np
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.kept import LEFT_AND_RIGHT, Extent, Kept, Structure
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
@@ -19,6 +20,7 @@ from millstream.columns.cover import changes_of_cover
 from millstream.operators.join import Found, Matcher, Side
 from millstream.operators.keyed import Index, Keys
 from millstream.operators.pending import release
+from millstream.operators.table_scan import label_beside_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,10 @@ class Matched(Node):
     has_partner: ClassVar[bool]
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
     takes_right_everywhere: ClassVar[bool] = True
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        *LEFT_AND_RIGHT,
+        Kept("waiting", "changes that are known to come", Structure.DUE, Extent.OWN),
+    )
 
     condition: Expression
     left: Node
@@ -54,9 +60,12 @@ class Matched(Node):
         mine, theirs = Side.of(self.keys, left, 0), Side.of(self.keys, right, 1)
         before = Index.of(state.get("left"), self.left.schema)
         beside = Index.of(state.get("right"), self.right.schema)
-        moved = [self._of_new(left, theirs, beside), self._of_old(before, theirs, beside)]
+        moved = [self._of_new(left, mine, theirs, beside), self._of_old(before, theirs, beside)]
         waiting, out = release(
-            state.get("waiting", Log()), Changes.concat(moved, self.schema), span
+            state.get("waiting", Log()),
+            Changes.concat(moved, self.schema),
+            span,
+            self.manner.buffer,
         )
         kept = {
             "left": before.add(mine.rows, mine.hashes, span.end).log,
@@ -69,12 +78,10 @@ class Matched(Node):
     def _matcher(self) -> Matcher:
         return Matcher(self.condition, self.keys.enough)
 
-    def _of_new(self, left: Changes, theirs: Side, beside: Index) -> Changes:
+    def _of_new(self, left: Changes, mine: Side, theirs: Side, beside: Index) -> Changes:
         """What left rows that have just come tell."""
-        mine = Side.of(self.keys, left, 0)
-        place = np.flatnonzero(self.keys.findable(left.rows, len(left), 0))
         met = [*self._matcher.among(mine, theirs), *self._matcher.beside(mine, beside)]
-        covers = [_Cover.of(found, place[found.i], True) for found in met]
+        covers = [_Cover.of(found, mine.place[found.i], True) for found in met]
         return self._told(left, np.ones(len(left), np.bool_), covers)
 
     def _of_old(self, before: Index, theirs: Side, beside: Index) -> Changes:
@@ -92,7 +99,7 @@ class Matched(Node):
             return whole
         side = Side.of(self.keys, whole, 0)
         for known in self._matcher.beside(side, beside):
-            covers.append(_Cover.of(known, known.i, False))
+            covers.append(_Cover.of(known, side.place[known.i], False))
         return self._told(whole, np.zeros(len(whole), np.bool_), covers)
 
     def _told(self, rows: Changes, fresh: np.ndarray, covers: list[_Cover]) -> Changes:
@@ -127,7 +134,8 @@ class SemiJoin(Matched):
 
     @property
     def label(self) -> Label:
-        return weak(
+        beside = label_beside_table(self.right, self.left)
+        return beside or weak(
             (node.pattern for node in self.inputs), "a row leaves with the last of its partners"
         )
 

@@ -12,13 +12,17 @@ import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
+from millstream.operators.exchange import Exchange
+from millstream.operators.filter import Filter
 from millstream.operators.lookup_join import StaticTable
+from millstream.operators.project import Project
 from millstream.operators.to_stream import compact
 
 SPELLINGS = {
@@ -45,6 +49,10 @@ class TableScan(Node):
     """
 
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("content", "rows of the table", Structure.LIST, Extent.OWN),
+        Kept("begun", "that the table has begun", Structure.LIST, Extent.ONE),
+    )
 
     table: StaticTable
     keys: tuple[str, ...]
@@ -165,6 +173,23 @@ class TableScan(Node):
             below = _copies_below(groups[:known], size)
             follow_copies(order, groups, ts, kinds, newest, below, entered, ends)
         return entered[known:], ends
+
+
+def table_below(node: Node) -> TableScan | None:
+    """The table that a node is, or some of whose rows or columns it gives."""
+    while isinstance(node, (Filter, Project, Exchange)):
+        node = node.input
+    return node if isinstance(node, TableScan) else None
+
+
+def label_beside_table(side: Node, other: Node) -> Label | None:
+    """The label of what rows of the other side that meet the side's have, if that is a table."""
+    table = table_below(side)
+    if table is None:
+        return None
+    if table.is_static:
+        return Label(other.pattern, "rows leave as the others do: the table never changes", 1)
+    return Label(Pattern.STR, "a change of the table takes results back", 5)
 
 
 def kinds_of(ops: pa.Array) -> np.ndarray:

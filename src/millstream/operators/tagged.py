@@ -13,6 +13,7 @@ from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Kept, ending
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -39,6 +40,7 @@ class Tagged(Node):
     is_stream: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
 
     by: tuple[str, ...] | None
     """The key of the query as it was written: rewriting may find more keys, and must not tell."""
@@ -69,7 +71,7 @@ class Tagged(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
-        due, events = unfold(state.get("due", Log()), changes.plain(), span)
+        due, events = unfold(state.get("due", Log()), changes.plain(), span, self.manner.buffer)
         every = events.merged()
         out = self._without_key(every) if self.key is None else self._with_key(every)
         return ({"due": due} if due.chunks else {}), out

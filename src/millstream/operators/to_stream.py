@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -29,6 +30,7 @@ class Differences(Node):
     only_adds: ClassVar[bool] = True  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
     sign: ClassVar[int]
 
     input: Node
@@ -42,7 +44,7 @@ class Differences(Node):
         return tuple(self.input_schema.names)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         every = events.merged()
         sure, doubtful = self._sort_apart(every)
         sure = sure.take(np.repeat(np.arange(len(sure)), np.abs(sure.weight)))
@@ -94,6 +96,10 @@ class Rstream(Node):
     only_adds: ClassVar[bool] = True  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("content", "rows of the relation", Structure.LIST, Extent.ROWS),
+        ending(),
+    )
 
     input: Node
 
@@ -106,7 +112,7 @@ class Rstream(Node):
         return ()
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
         found = settle(_expand(rows, active_instants(events)))

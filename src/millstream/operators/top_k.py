@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever, no_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
@@ -42,6 +43,11 @@ class TopK(Node):
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        Kept("near", "the first rows", Structure.SORTED, Extent.ROWS),
+        Kept("far", "the rows after them", Structure.LIST, Extent.ROWS),
+        ending(),
+    )
 
     order: tuple[tuple[str, bool, bool], ...]
     limit: int | None
@@ -81,7 +87,7 @@ class TopK(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if self.limit == 0:
             return {}, Changes.empty(self.schema)
-        due, events = unfold(state.get("due", Log()), changes, span)
+        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         every = events.merged()
         near: pa.RecordBatch = state.get("near", no_rows(self._near_schema))
         far: Log = state.get("far", Log())

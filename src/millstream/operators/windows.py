@@ -62,5 +62,9 @@ class Unbounded(Node):
 
     input: Node
 
+    @property
+    def label(self) -> Label:
+        return Label(Pattern.MON, "rows that have come in never leave")
+
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, replace(changes, exp=forever(len(changes)))

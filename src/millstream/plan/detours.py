@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from millstream.algebra.node import EVERYWHERE, Node, home_of, map_inputs, one_bucket
+from millstream.algebra.node import EVERYWHERE, Node, home_of, map_inputs, one_bucket, with_inputs
 from millstream.operators import (
+    AntiJoin,
+    Attach,
     DeltaStar,
     Detour,
+    Distinct,
     Exchange,
-    GroupBy,
     Join,
     Now,
     Range,
     RangeSlide,
-    Rows,
+    SemiJoin,
     Stored,
     Tagged,
     UnionAll,
 )
 from millstream.operators.detour import LEFT, RIGHT
-from millstream.plan.levels import spread_of
+from millstream.plan.levels import level_of, spread_of
 
 
 def with_detours(root: Node) -> Node:
@@ -34,7 +36,7 @@ def with_detours(root: Node) -> Node:
         if node not in done:
             own = map_inputs(node, visit)
             if isinstance(own, Exchange) and home_of(own.by, 1) is not None:
-                own = replace(own, by=one_bucket(own.input.fingerprint))
+                own = replace(own, by=one_bucket(own.input.meaning))
             done[node] = own if node in relied else _detoured(own)
         return done[node]
 
@@ -77,23 +79,23 @@ def _detoured(node: Node) -> Node:
     if not node.takes_right_everywhere:
         return node
     left, right = node.inputs
-    theirs = right.input if isinstance(right, DeltaStar) else right
+    theirs = right.input if isinstance(right, (Distinct, DeltaStar)) else right
     if not (_is_by_columns(left) and _is_by_columns(theirs)):
         return node
     free = []
-    if left.only_adds and _ends(theirs):
+    if _only_adds(left) and _ends(theirs):
         free.append(LEFT)
-    if isinstance(node, Join) and theirs is right and right.only_adds and _ends(left):
+    if isinstance(node, Join) and theirs is right and _only_adds(right) and _ends(left):
         free.append(RIGHT)
     if not free:
         return node
-    described = " ".join((left.fingerprint, theirs.fingerprint, *free))
+    described = " ".join((left.meaning, theirs.meaning, *free))
     name = f"m{hashlib.sha256(described.encode()).hexdigest()[:8]}"
     mine = Detour(LEFT, name, tuple(free), left)
     other: Node = Detour(RIGHT, name, tuple(free), theirs)
-    if isinstance(right, DeltaStar):
-        other = replace(right, input=other)
-    return replace(node, left=mine, right=other)  # type: ignore[call-arg]
+    if theirs is not right:
+        other = with_inputs(right, {"input": other})
+    return with_inputs(node, {"left": mine, "right": other})
 
 
 def _is_by_columns(node: Node) -> bool:
@@ -104,15 +106,18 @@ def _is_by_columns(node: Node) -> bool:
     )
 
 
+def _only_adds(exchange: Node) -> bool:
+    """True when no row is taken back, under any strategy: rows come straight from a stream."""
+    return level_of(exchange) == 1 and exchange.only_adds
+
+
 def _ends(node: Node) -> bool:
-    """True when the end of every row is known, and not for ever away."""
+    """True when the ends of rows are known, where the strategy does not hide them."""
     match node:
         case Now() | Range() | RangeSlide(length=int()):
             return True
-        case Rows() | GroupBy():
-            return False
-        case Join():
-            return any(map(_ends, node.inputs))
-        case UnionAll():
-            return all(map(_ends, node.inputs))
-    return node.only_adds and len(node.inputs) > 0 and _ends(node.inputs[0])
+        case Join() | UnionAll():
+            return (any if isinstance(node, Join) else all)(map(_ends, node.inputs))
+        case Exchange() | Distinct() | DeltaStar() | SemiJoin() | AntiJoin() | Attach():
+            return _ends(node.inputs[0])
+    return node.stateless and bool(node.inputs) and _ends(node.inputs[0])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from functools import lru_cache
 
-from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk
+from millstream.algebra.expressions import Literal
+from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk, with_inputs
 from millstream.operators import (
+    Coalesce,
     DeltaStar,
     Distinct,
     Exchange,
@@ -16,6 +18,7 @@ from millstream.operators import (
     Rows,
     TableScan,
     TopK,
+    UnionAll,
 )
 from millstream.plan.detours import with_detours
 from millstream.plan.levels import level_of
@@ -71,19 +74,39 @@ def floats(node: Node) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _place(node: Node) -> Placed:
-    match [_place(child) for child in node.inputs]:
+def has_few_values(node: Node) -> bool:
+    """True when a relation has never more than a few different rows, however many there are."""
+    match node:
+        case Project(outputs=outputs):
+            return all(isinstance(value, Literal) for _, value in outputs)
+        case UnionAll() | Coalesce() | Filter():
+            return all(map(has_few_values, node.inputs))
+    return False
+
+
+@lru_cache(maxsize=10_000)
+def _place(node: Node, wish: Spread = None) -> Placed:
+    """The node with exchanges below it; the wish is how what reads it would like its rows to lie,
+    for an input that has to be sent anyhow and may lie in any way."""
+    match [_place(child, by) for child, by in zip(node.inputs, _wishes(node, wish))]:
         case []:
             return node, None
         case [only]:
             inputs = [_below(node, only)]
         case [left, right]:
-            inputs = _level(node, *_meet(node, left, right))
+            inputs = _level(node, *_meet(node, left, right), wish)
         case _:
             raise TypeError(f"{type(node).__name__} has more than two inputs")
     names = [f.name for f in fields(node) if isinstance(getattr(node, f.name), Node)]
-    placed = replace(node, **{name: child for name, (child, _) in zip(names, inputs)})
+    placed = with_inputs(node, {name: child for name, (child, _) in zip(names, inputs)})
     return placed, node.spread(*(given for _, given in inputs))
+
+
+def _wishes(node: Node, wish: Spread) -> tuple[Spread, ...]:
+    """How a node would like its inputs to lie: so that rows meet, or as its own reader would."""
+    if node.pairs:
+        return tuple(zip(*node.pairs))
+    return (wish, None) if node.pairs is not None or isinstance(node, Filter) else (None, None)
 
 
 def _below(node: Node, placed: Placed) -> Placed:
@@ -106,12 +129,23 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
     if pairs is None:
         return left, right
     if not pairs or (node.takes_right_everywhere and is_small(node.inputs[1])):
-        return left, _exchanged(right[0], EVERYWHERE)
+        return left, _everywhere(right[0])
     mine, theirs = _meeting(pairs, left[1], right[1])
     return (
         left if left[1] == mine else _exchanged(left[0], mine),
         right if right[1] == theirs else _exchanged(right[0], theirs),
     )
+
+
+def _everywhere(child: Node) -> Placed:
+    """All rows in every bucket. Of a few different values each bucket takes out the copies itself:
+    the rows need not go to one place first."""
+    match child:
+        case Distinct(input=Exchange(input=rows)) | DeltaStar(input=Exchange(input=rows)) if (
+            has_few_values(rows)
+        ):
+            return replace(child, input=Exchange(EVERYWHERE, rows)), EVERYWHERE
+    return _exchanged(child, EVERYWHERE)
 
 
 def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) -> tuple:
@@ -124,17 +158,18 @@ def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) ->
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
-def _level(node: Node, left: Placed, right: Placed) -> list[Placed]:
+def _level(node: Node, left: Placed, right: Placed, wish: Spread) -> list[Placed]:
     """Both inputs within reach of one level: what cannot be computed there is sent there."""
     inputs = [left, right]
     if not node.stateless:
-        inputs = [p if _crosses(p[0]) else _exchanged(p[0], None) for p in inputs]
+        by = wish if wish is not None and set(wish) <= set(left[0].schema.names) else None
+        inputs = [p if _crosses(p[0]) else _exchanged(p[0], b) for p, b in zip(inputs, (by, None))]
     top = max(level_of(child) for child, _ in inputs)
     return [p if level_of(p[0]) == top or floats(p[0]) else _exchanged(p[0], p[1]) for p in inputs]
 
 
 def _exchanged(child: Node, by: Spread) -> Placed:
-    by = one_bucket(child.fingerprint) if by == () or home_of(by, 1) is not None else by
+    by = one_bucket(child.meaning) if by == () or home_of(by, 1) is not None else by
     return Exchange(by, child), by
 
 

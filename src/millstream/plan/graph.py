@@ -56,17 +56,36 @@ class Graph:
             if level in found[node]:
                 return
             found[node].add(level)
-            if node.stateless:
+            if node.stateless or node.follows_reader:
                 for child in node.inputs:
                     land(child, level)
 
         for root in (*self.roots, *(exchange.input for exchange in self.exchanges)):
             land(root, self.level[root])
         for node in self.nodes:
-            if not node.stateless and not isinstance(node, Exchange):
+            if not node.stateless and not node.follows_reader and not isinstance(node, Exchange):
                 for child in node.inputs:
                     land(child, self.level[node])
         return {box: tuple(sorted(found[box])) for box in self.boxes}
+
+    @cached_property
+    def flows(self) -> dict[int, tuple[tuple[Node, ...], ...]]:
+        """For every level, what runs there, in parts that have nothing to do with each other.
+
+        Each holds the exchanges it reads and all nodes above them; no two share a node.
+        """
+        found: dict[int, tuple[tuple[Node, ...], ...]] = {}
+        place = {node: i for i, node in enumerate(self.nodes)}
+        tops = dict.fromkeys((*self.roots, *(exchange.input for exchange in self.exchanges)))
+        for number in range(1, self.depth + 1):
+            flows: list[set[Node]] = []
+            for top in tops:
+                if self.level[top] == number:
+                    mine = _within(top)
+                    apart = [f for f in flows if not f & mine]
+                    flows = [*apart, mine.union(*(f for f in flows if f & mine))]
+            found[number] = tuple(tuple(sorted(flow, key=place.__getitem__)) for flow in flows)
+        return found
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -149,6 +168,17 @@ class Graph:
             apart = [g for g in groups if not g & mine]
             groups = [*apart, mine.union(*(g for g in groups if g & mine))]
         return {stream: frozenset(group) for group in groups for stream in group}
+
+
+def _within(top: Node) -> set[Node]:
+    """A node and those below it, down to the exchanges."""
+    found, left = {top}, [top]
+    while left:
+        node = left.pop()
+        below = () if isinstance(node, Exchange) else node.inputs
+        left += [child for child in below if child not in found]
+        found.update(below)
+    return found
 
 
 def _asks(node: Node) -> bool:

@@ -36,7 +36,7 @@ def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
     told = _told_elsewhere(plan)
     found = [notice for node in walk(plan) if node not in told for notice in _of(node)]
-    if stored and plan.monotonic and _is_endless(plan):
+    if stored and plan.monotonic and is_endless(plan):
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
 
@@ -56,18 +56,18 @@ def _told_elsewhere(plan: Node) -> set[Node]:
 
 def _of(node: Node) -> list[Notice]:
     match node:
-        case GroupBy() if _is_endless(node.input):
+        case GroupBy() if is_endless(node.input):
             return _of_groups(node)
         case Join() | Attach() | SemiJoin() | AntiJoin():
             return _of_join(node)
-        case Distinct() if _is_endless(node.input):
+        case Distinct() if is_endless(node.input):
             return [Notice("the state of DISTINCT grows with every new value", WINDOW)]
-        case Intersect() | Minus() if any(map(_is_endless, node.inputs)):
+        case Intersect() | Minus() if any(map(is_endless, node.inputs)):
             word = "INTERSECT" if isinstance(node, Intersect) else "EXCEPT"
             return [Notice(f"the state of {word} grows with every new value", WINDOW)]
-        case TopK() if _is_endless(node.input):
+        case TopK() if is_endless(node.input):
             return [Notice("the state of ORDER BY … LIMIT grows with every row", WINDOW)]
-        case Rstream() if _is_endless(node.input):
+        case Rstream() if is_endless(node.input):
             return [Notice("the state of Rstream grows with every row", WINDOW)]
         case Rows(partition_by=keys, length=None) if keys:
             return [
@@ -104,7 +104,7 @@ def _of_join(node: Join | Attach | SemiJoin | AntiJoin) -> list[Notice]:
             f"Give {streams} a window, for example [Range 1 Hour].",
         )
         for side in node.inputs
-        if _is_endless(side) and (streams := _streams(side))
+        if is_endless(side) and (streams := _streams(side))
     ]
 
 
@@ -114,7 +114,7 @@ def _streams(node: Node) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _is_endless(node: Node) -> bool:
+def is_endless(node: Node) -> bool:
     """True when rows never leave by themselves: every window on the way is unbounded."""
     match node:
         case Unbounded() | RangeSlide(length=None):
@@ -124,9 +124,9 @@ def _is_endless(node: Node) -> bool:
         case Now() | Range() | RangeSlide():
             return False
         case UnionAll():
-            return any(map(_is_endless, node.inputs))
+            return any(map(is_endless, node.inputs))
         case Join() | Intersect():
-            return all(map(_is_endless, node.inputs))
+            return all(map(is_endless, node.inputs))
         case GroupBy(keys=()) | TopK(limit=int()) | TableScan():
             return False
-    return bool(node.inputs) and not node.is_stream and _is_endless(node.inputs[0])
+    return bool(node.inputs) and not node.is_stream and is_endless(node.inputs[0])

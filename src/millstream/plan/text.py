@@ -28,6 +28,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
     Scan,
     SemiJoin,
@@ -268,7 +269,14 @@ def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         return Exchange(tokens.names(), below)
     for word in ("to", "one", "bucket"):
         tokens.expect(word)
-    return Exchange(one_bucket(below.fingerprint), below)
+    return Exchange(one_bucket(below.meaning), below)
+
+
+def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    words = []
+    while tokens.next:
+        words.append(tokens.take())
+    return Retract(" ".join(words), below)
 
 
 def _detour(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -297,6 +305,7 @@ _READERS: dict[str, Callable[..., Node]] = {
     "GroupBy": _group_by,
     "Partial": _partial,
     "Exchange": _exchange,
+    "Retract": _retract,
     "Detour": _detour,
     "Tagged": _tagged,
 }

@@ -15,8 +15,12 @@ from millstream.rules.merge_filters import merge_filters
 from millstream.rules.merge_projects import merge_projects
 from millstream.rules.order_joins import order_joins
 from millstream.rules.prune_columns import prune_columns
+from millstream.rules.pull_distinct_above_join import pull_distinct_above_join
 from millstream.rules.pull_filter_above_window import pull_filter_above_window
+from millstream.rules.pull_negation_above_join import pull_negation_above_join
 from millstream.rules.push_condition_below_join import push_condition_below_join
+from millstream.rules.push_distinct_below_join import push_distinct_below_join
+from millstream.rules.push_distinct_below_negation import push_distinct_below_negation
 from millstream.rules.push_filter_below_istream import push_filter_below_istream
 from millstream.rules.push_filter_below_join import push_filter_below_join
 from millstream.rules.push_filter_below_partitions import push_filter_below_partitions
@@ -24,6 +28,7 @@ from millstream.rules.push_filter_below_project import push_filter_below_project
 from millstream.rules.push_filter_below_set_operation import push_filter_below_set_operation
 from millstream.rules.push_filter_below_window import push_filter_below_window
 from millstream.rules.push_filter_into_source import push_filter_into_source
+from millstream.rules.push_negation_below_join import push_negation_below_join
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
@@ -56,6 +61,15 @@ MAIN: tuple[Rule, ...] = (
     prune_columns,
 )
 
+COSTED: tuple[Rule, ...] = (
+    pull_negation_above_join,
+    push_negation_below_join,
+    push_distinct_below_join,
+    pull_distinct_above_join,
+    push_distinct_below_negation,
+)
+"""Laws that pay in one plan and cost in another: whoever knows what plans cost applies them."""
+
 LAST: tuple[Rule, ...] = (
     coalesce_before_distinct,
     aggregate_in_two_phases,
@@ -63,23 +77,28 @@ LAST: tuple[Rule, ...] = (
 )
 """Rules that add a step where rows are read: they come when it is settled what is read."""
 
-RULES = (*FIRST, *MAIN, *LAST)
+RULES = (*FIRST, *MAIN, *COSTED, *LAST)
 
 OTHER_WAY: tuple[Rule, ...] = (pull_filter_above_window,)
 """Laws that are used in the direction in which RULES do not go."""
 
 
-def optimize(root: Node, whole: Iterable[Node] = ()) -> Node:
+Choose = Callable[[Node, Node, "Optimizer"], Node]
+"""From a part of a plan, and what the rules made of it, to what shall stand there."""
+
+
+def optimize(root: Node, whole: Iterable[Node] = (), choose: Choose | None = None) -> Node:
     """Apply the rules, inputs first, until none of them applies.
 
     Parts that the plan reads twice, and those in `whole`, are rewritten by themselves only: others
     read them too, and what is equal is computed once. So a rule never puts a second copy of a join
     or a group beside the first, to save one of them a column or a few rows.
     Every rule makes a plan smaller, moves a filter down, or lowers a cost; so this comes to an end.
+    Each such part, and the rest of the plan, is then handed to `choose`, which may rewrite it.
     """
     root = _everywhere(root, FIRST)
-    shared = frozenset((*whole, *_read_twice(root)))
-    return _everywhere(_without_marks(_Optimizer(shared).optimized(root)), LAST)
+    optimizer = Optimizer(frozenset((*whole, *_read_twice(root))), choose)
+    return optimizer.finished(optimizer.chosen(root, optimizer.optimized(root)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +113,15 @@ class Whole(Node):
 
 
 @dataclass
-class _Optimizer:
+class Optimizer:
     """Rewrites equal parts once."""
 
     shared: frozenset[Node]
+    choose: Choose | None = None
     known: dict[Node, Node] = field(default_factory=dict)
 
     def optimized(self, node: Node) -> Node:
+        """The plan after MAIN; parts that others read as well have a mark."""
         if isinstance(node, Whole):
             return node
         if node in self.known:
@@ -112,9 +133,18 @@ class _Optimizer:
                 result = self.optimized(changed)
                 break
         if node in self.shared and not isinstance(result, Whole) and _has_state(result):
-            result = Whole(result)
+            result = Whole(self.chosen(node, result))
         self.known[node] = result
         return result
+
+    def chosen(self, part: Node, result: Node) -> Node:
+        if self.choose is None or isinstance(result, Whole):
+            return result
+        return self.choose(part, result, self)
+
+    def finished(self, node: Node) -> Node:
+        """The plan after LAST, without marks."""
+        return _everywhere(_without_marks(node), LAST)
 
 
 def _has_state(node: Node) -> bool:

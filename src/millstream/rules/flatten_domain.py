@@ -10,7 +10,7 @@ import pyarrow as pa
 from millstream.algebra.expressions import Call, Column, Expression, conjunction
 from millstream.algebra.node import Node
 from millstream.operators import AntiJoin, Distinct, Filter, Join, Project, SemiJoin
-from millstream.rules.pieces import conditions, substitute
+from millstream.rules.pieces import conditions, fresh_names, substitute
 
 
 def flatten_domain(node: Node) -> Node | None:
@@ -78,7 +78,7 @@ class _Lifted:
     def joined(
         condition: Expression, rows: Node, values: Mapping[str, Expression], taken: frozenset[str]
     ) -> _Lifted:
-        fresh = _fresh_names(rows.schema.names, taken)
+        fresh = fresh_names(rows.schema.names, taken)
         outputs = {f.name: Column(fresh[f.name], f.type) for f in rows.schema} | dict(values)
         renamed = Project(tuple((fresh[f.name], Column(f.name, f.type)) for f in rows.schema), rows)
         parts = tuple(substitute(c, outputs) for c in conditions(condition))
@@ -105,16 +105,6 @@ def _domain_over(base: Node, node: Node) -> Mapping[str, Expression] | None:
             doubles = any(pa.types.is_floating(e.type) for _, e in outputs)
             return None if doubles else dict(outputs)
     return None
-
-
-def _fresh_names(names: list[str], taken: frozenset[str]) -> dict[str, str]:
-    fresh: dict[str, str] = {}
-    for name in names:
-        new = name
-        while new in taken or new in fresh.values():
-            new = f"#{new.lstrip('#')}_{len(fresh)}"
-        fresh[name] = new
-    return fresh
 
 
 def _flattened(node: SemiJoin | AntiJoin, found: _Lifted) -> Node | None:

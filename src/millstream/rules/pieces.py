@@ -18,7 +18,16 @@ from millstream.algebra.expressions import (
     walk,
 )
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Project
+from millstream.operators import (
+    AntiJoin,
+    Distinct,
+    Filter,
+    Intersect,
+    Join,
+    Minus,
+    Project,
+    SemiJoin,
+)
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 FEW_CALLS = 4
@@ -51,6 +60,45 @@ def with_left(node: Node, left: Node) -> Node:
     """The node with another first input."""
     first = node.inputs[0]
     return map_inputs(node, lambda child: left if child is first else child)
+
+
+def fresh_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """For every name one that is not taken: itself where it can be."""
+    known, fresh = frozenset(taken), dict[str, str]()
+    for name in names:
+        new = name
+        while new in known or new in fresh.values():
+            new = f"#{new.lstrip('#')}_{len(fresh)}"
+        fresh[name] = new
+    return fresh
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """The node with its columns under other names; itself if they are the same."""
+    if all(names[name] == name for name in node.schema.names):
+        return node
+    return Project(tuple((names[f.name], Column(f.name, f.type)) for f in node.schema), node)
+
+
+def is_by_value(node: Node) -> bool:
+    """Whether rows are known by their values alone: no two are equal, and one that goes and comes
+    back at the same instant has stayed."""
+    match node:
+        case Distinct():
+            return True
+        case Filter() | Minus() | Intersect() | SemiJoin() | AntiJoin():
+            return is_by_value(node.inputs[0])
+        case Join(left=left, right=right):
+            return is_by_value(left) and is_by_value(right)
+        case Project(input=source):
+            return keeps_all_columns(node) and is_by_value(source)
+    return False
+
+
+def keeps_all_columns(node: Project) -> bool:
+    """Whether a projection computes nothing and leaves nothing out: other rows stay other rows."""
+    kept = {e.name for _, e in node.outputs if isinstance(e, Column)}
+    return moves_columns_only(node) and kept == set(node.input.schema.names)
 
 
 def moves_columns_only(node: Project) -> bool:

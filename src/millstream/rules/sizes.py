@@ -55,6 +55,18 @@ def joined_size(left: float, right: float, parts: Iterable[Expression]) -> float
     return min(max(size, 1.0), ENDLESS**2)
 
 
+def equality_share(left: float, right: float, parts: Iterable[Expression]) -> float:
+    """The share of the pairs of two inputs of these sizes that are equal where it is asked for.
+
+    >>> equality_share(20.0, 100.0, [])
+    1.0
+    """
+    share = 1.0
+    for part in parts:
+        share *= 1.0 / max(left, right, 1.0) if is_equality(part) else 1.0
+    return share
+
+
 def is_equality(part: Expression) -> bool:
     """Whether a condition wants two columns equal, or equal or both NULL."""
     match part:

@@ -18,13 +18,16 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.algebra.changes import Changes, concat_rows
 from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
 from millstream.engine.clock import Clock, Header
+from millstream.engine.holdings import Held, read_states
 from millstream.engine.hot_keys import HotKeys, News
 from millstream.engine.job import Job
+from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
+from millstream.plan.facts import NOTHING
 from millstream.spark.errand_source import ErrandSource
 from millstream.spark.parcel import Parcel
 from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
@@ -72,7 +75,10 @@ class SparkHost:
         self._begun = self.commit.batch if self.commit else None
         if self.commit is not None:
             notices += compare(self.commit, job, self.checkpoint.folder)
-            self.job = job = settled(job, self.commit)
+            held = self.checkpoint.holds_open(self.commit)
+            self.job = job = settled(job, self.commit, held)
+        self.measures = Measures.from_json(self.commit.measures if self.commit else {})
+        self.job = job = self._decided(job)
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
@@ -97,6 +103,16 @@ class SparkHost:
     def _scratch(self) -> Path:
         return self.checkpoint.folder / "scratch"
 
+    def _decided(self, job: Job) -> Job:
+        """The job with the plans it had; those of new queries follow what has been measured."""
+        known = {
+            p: tuple(steps) for p, steps in (self.commit.choices if self.commit else {}).items()
+        }
+        guessed = job.decided(known, NOTHING)
+        return (
+            job.decided(known, self.measures.facts(guessed.graph)) if self.measures.of else guessed
+        )
+
     def _bucket_count(self, notices: list[Notice]) -> int:
         asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
         if self.commit is None or self.commit.buckets == asked:
@@ -119,7 +135,8 @@ class SparkHost:
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
         with self.lock:
-            self.job = job = self._settled(job)
+            facts = self.measures.facts(self.job.graph)
+            self.job = job = self._settled(job).decided(self.job.choices, facts)
             self.wanted = frozenset(job.telling) if wanted is None else wanted
             self._save()
 
@@ -129,6 +146,7 @@ class SparkHost:
         same = {q.name: q.joined for q in self.job.queries if known[q.name] == marks.get(q.name)}
         if self._begun is None:
             return job
+        job = job.after(self.job.settings.ending, self.job.drains)
         now = f"after batch {self._begun}"
         return replace(
             job,
@@ -215,12 +233,20 @@ class SparkHost:
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
             root.content(
-                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.fingerprint, {}),
+                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.state_name, {}),
                 beat,
             )
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
+
+    def held(self) -> Held | None:
+        """What operators hold after the last finished batch, if there is one that is still kept."""
+        commit, state = self.commit, self.checkpoint.state
+        if commit is None or not state.exists():
+            return None
+        states = read_states(state, commit.levels, commit.buckets, commit.batch)
+        return Held(self.job, commit.batch, states)
 
     def _packed(self, name: str, frame: DataFrame) -> DataFrame:
         from millstream.spark.foreign import packed
@@ -288,6 +314,8 @@ class SparkHost:
         if not headers:
             return
         after = job.advance(self.clock, headers)
+        told = [(r["number"], json.loads(r["blob"])) for r in rows if r["kind"] == "counts"]
+        measures = self.measures.after(told, job.graph, job.spans(self.clock, after))
         news = [News.from_json(json.loads(r["blob"])) for r in rows if r["kind"] == "news"]
         hot = self.hot.after(news, job.graph.meetings, self.buckets)
         self._deliver(job, rows, number)
@@ -301,10 +329,15 @@ class SparkHost:
             fingerprints(job),
             levels=job.graph.depth,
             joined={q.name: q.joined for q in job.queries if q.joined},
+            ending=job.settings.ending,
+            drains=job.drains,
+            measures=measures.to_json(),
+            choices={part: list(steps) for part, steps in job.choices.items()},
             hot=hot.to_json(),
         )
         self.checkpoint.write(commit)
-        self.commit, self.clock, self.hot = commit, after, hot
+        self.commit, self.clock = commit, after
+        self.measures, self.hot = measures, hot
         shutil.rmtree(self._scratch / str(number), ignore_errors=True)
         self._report(rows, headers, number, started, gathered)
         if job.streams and all(after.sources[n].ended for n in job.streams):

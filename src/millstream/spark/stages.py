@@ -23,6 +23,7 @@ from millstream.engine.clock import Clock, Header
 from millstream.engine.errands import Errand, Haul, pack, run_errand
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.level import Bucket, Level
+from millstream.engine.measures import Counts
 from millstream.engine.outputs import late_schema
 from millstream.engine.sending import Sender
 from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
@@ -175,7 +176,12 @@ def _run_level(
         "write": time.perf_counter() - computed,
     }
     out.append((DRIVER, 0, "stats", "", 0, json.dumps(stats).encode()))
+    out.append(_counts_row(number, bucket.counts))
     return out + _news(sender)
+
+
+def _counts_row(level: int, counts: Counts) -> Row:
+    return DRIVER, 0, "counts", "", level, json.dumps(counts).encode()
 
 
 def _mail(box: Node, rows: list[dict[str, Any]]) -> Changes:
@@ -252,7 +258,7 @@ def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
     for kind, batch in (("late", haul.late), ("errors", haul.errors)):
         if batch.num_rows:
             rows.append(post.row(DRIVER, 0, f"{kind} {source}", batch, 0))
-    return rows
+    return [*rows, _counts_row(0, haul.counts)] if haul.counts else rows
 
 
 @dataclass(frozen=True)

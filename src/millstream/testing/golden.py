@@ -57,12 +57,15 @@ CONFIGURATIONS = (
     AS_WRITTEN,
     Configuration("one row per batch", {"batch_rows": "1"}),
     Configuration("all in one batch", together=True),
-    Configuration("one bucket", {"buckets": "1"}),
-    Configuration("seven buckets", {"buckets": "7"}),
+    Configuration("one bucket, negative rows", {"buckets": "1", "strategy": "negative"}),
+    Configuration("seven buckets, lists", {"buckets": "7", "strategy": "direct"}),
     Configuration("rules off", {"rules": "off"}),
     Configuration("restart after each batch", restart=True),
     Configuration(
-        "everything at once", {"batch_rows": "1", "buckets": "7", "rules": "off"}, restart=True
+        "everything at once",
+        {"batch_rows": "1", "buckets": "7", "rules": "off", "negation": "negative"},
+        restart=True,
+        strategies=("negative", "update_pattern", "direct", "update_pattern"),
     ),
 )
 

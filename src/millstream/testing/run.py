@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,12 +19,13 @@ def run_script(
     base: str | Path = ".",
     settings: Mapping[str, str] | None = None,
     restart: bool = False,
+    strategies: Sequence[str] = (),
 ) -> dict[str, pa.Table]:
     """The results of a script over bounded sources, by name.
 
     A stored result stands under its name, its changes under `<name>.changes`; late and bad rows
     under `<stream>.late` and `<stream>.errors`. With `restart`, everything the job knows goes to
-    disk and is read again after every batch.
+    disk and is read again after every batch; `strategies` are taken in turn then.
     """
     session = Session(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
@@ -35,9 +37,10 @@ def run_script(
     host = LocalHost(job, session.sources(follow=False), receivers)
     if restart:
         with tempfile.TemporaryDirectory() as folder:
+            turns = itertools.cycle(strategies or [None])
             while not host.is_done:
                 host.batch()
-                host = host.restarted(Path(folder))
+                host = host.restarted(Path(folder), next(turns))
             host.finish()
     else:
         host.run()

@@ -34,13 +34,14 @@ class Configuration:
     """A way to run a file that must not change what comes out.
 
     `together` feeds everything before the first batch, `restart` takes all state through the disk
-    after every step.
+    after every step, and goes on with these `strategies` in turn.
     """
 
     name: str
     settings: Mapping[str, str] = field(default_factory=dict)
     restart: bool = False
     together: bool = False
+    strategies: tuple[str, ...] = ()
 
 
 @dataclass
@@ -165,7 +166,9 @@ class Stage:
     def _restart(self) -> None:
         """Once for every batch: a state file is written once and not read while it is written."""
         if self.host.batches > self.saved:
-            self.host = self.host.restarted(Path(self.folder.name) / "state")
+            turns = self.configuration.strategies or (None,)
+            turn = turns[self.host.batches % len(turns)]
+            self.host = self.host.restarted(Path(self.folder.name) / "state", turn)
             self.saved = self.host.batches
 
     def _fed(self, stream: Stream, block: Block) -> FedSource:

@@ -1,0 +1,73 @@
+"""What operators keep between steps: the parts of their state, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Structure(Enum):
+    """How a part of a state lies, so that what is asked for is found."""
+
+    DUE = "by the instant rows fall due"
+    """A queue, a calendar or a list: the update patterns of the inputs decide which."""
+
+    HASH = "hash"
+    COUNTS = "counts by hash"
+    GROUPS = "array by group"
+    LIST = "list"
+    SORTED = "in order"
+
+
+class Extent(Enum):
+    """How much a part holds: of what it has one row each."""
+
+    ROWS = "the rows of an input"
+    ENDING = "those of its rows whose end is known"
+    VALUES = "the different rows of an input"
+    GROUPS = "the groups of an input"
+    COLLECTED = "the values in the groups of an input"
+    OWN = "the rows of the output"
+    SLIDE = "the rows of one slide"
+    PARTITIONS = "the partitions of a window"
+    OPEN = "rows of instants that are not final yet"
+    ONE = "one row"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A part of an operator's state: its name, what is in it, how it lies, and how much it is.
+
+    `side` is the input that it is about.
+    """
+
+    part: str
+    words: str
+    structure: Structure
+    extent: Extent
+    side: int = 0
+
+
+def ending(part: str = "due", side: int = 0, of: str = "rows") -> Kept:
+    """The rows whose expiration lies ahead."""
+    return Kept(part, f"{of} whose end lies ahead", Structure.DUE, Extent.ENDING, side)
+
+
+def by_hash(part: str, side: int = 0, words: str | None = None) -> Kept:
+    """Rows that are found by their key."""
+    return Kept(part, words or f"rows of the {part}", Structure.HASH, Extent.ROWS, side)
+
+
+LEFT_AND_RIGHT = (by_hash("left"), by_hash("right", 1))
+
+
+def counted(*sides: str) -> tuple[Kept, ...]:
+    """How often every value is there on each side, and the rows whose end lies ahead."""
+    return tuple(
+        kept
+        for side, name in enumerate(sides)
+        for kept in (
+            Kept(f"counts {side}", f"values{name}", Structure.COUNTS, Extent.VALUES, side),
+            ending(f"due {side}", side, f"rows{name}"),
+        )
+    )

@@ -1,0 +1,111 @@
+"""The manner in which an operator keeps its state: how rows lie that fall due at known instants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+import numpy as np
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.state import Log
+from millstream.algebra.time import Span
+from millstream.columns.order import group_order, stable_order
+
+PAGE_ROWS = 4_096
+"""Laying rows out by page pays when about this many fall on each."""
+
+FEWEST_PAGES, MOST_PAGES = 4, 256
+MOST_CHUNKS = 32
+"""A calendar too small for pages is made one chunk when it has so many."""
+
+
+class Buffer(Enum):
+    """Where rows lie that wait for an instant: `by` says whether that is their exp or their ts.
+
+    A queue takes rows that fall due in the order they come: only its oldest chunks are looked at.
+    A calendar lays rows out by the instant they fall due: only the pages of a span are looked at.
+    A list knows nothing: it is looked through from end to end.
+    """
+
+    QUEUE = "queue"
+    CALENDAR = "calendar"
+    LIST = "list"
+
+    def add(self, log: Log, rows: Changes, end: int, by: str = "exp") -> Log:
+        """The log with more rows, without chunks all of whose rows fell due by the end."""
+        if self is Buffer.LIST:
+            return _as_one(log.append(rows, getattr(rows, by)), end, by)
+        if self is Buffer.CALENDAR:
+            return _laid_out(log.after(end).append(rows, getattr(rows, by)), end, by)
+        order = stable_order(getattr(rows, by))
+        rows = rows if order is None else rows.take(order)
+        return log.after(end).append(rows, getattr(rows, by))
+
+    def due(self, log: Log, span: Span, by: str = "exp") -> list[Changes]:
+        """The rows that fall due in the span."""
+        if self is Buffer.LIST:
+            return [part.within(getattr(part, by), span) for part in log.all()]
+        parts = log.touching(span.start, span.end)
+        return [part.within(getattr(part, by), span) for part in parts]
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How an operator keeps state.
+
+    `readers` is how many operators above wait for the ends of the rows it gives out.
+    """
+
+    buffer: Buffer = Buffer.CALENDAR
+    readers: int = 1
+
+
+def pages_for(rows: int) -> int:
+    """How many pages a calendar of so many rows has, a power of two.
+
+    More pages mean fewer rows to look at in a step and more chunks to write. The two cost the same
+    when a calendar has as many pages as each page has chunks. A small one has a single page.
+    """
+    pages = 1 << int(np.sqrt(rows / PAGE_ROWS)).bit_length()
+    return min(pages, MOST_PAGES) if pages > FEWEST_PAGES else 1
+
+
+def _laid_out(log: Log, end: int, by: str) -> Log:
+    """The log, with chunks that span several pages split by page once they hold enough rows.
+
+    A page is a power of two wide. When there are to be more, old pages are split in their turn;
+    when there are to be fewer, each of the old ones is a part of a new one.
+    """
+    pages = pages_for(log.rows)
+    if pages == 1:
+        return _as_one(log, end, by) if len(log.chunks) > MOST_CHUNKS else log
+    ahead = max(chunk.last_due for chunk in log.chunks) - end
+    width = 1 << max((ahead // pages).bit_length() - 1, 0)
+    wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
+    if sum(chunk.rows for chunk in wide) < pages * PAGE_ROWS:
+        return log
+    parts = [Changes.from_batch(chunk.load()) for chunk in wide]
+    rows = _swept(parts, end, by)
+    page = getattr(rows, by) // width - (end + 1) // width
+    order, starts = group_order(page, np.arange(len(rows)), int(page.max(initial=0)) + 1)
+    rows = rows.take(order)
+    due = getattr(rows, by)
+    laid = Log(tuple(chunk for chunk in log.chunks if chunk not in wide))
+    for first, last in pairwise(starts.tolist()):
+        laid = laid.append(rows.slice(first, last), due[first:last])
+    return laid
+
+
+def _as_one(log: Log, end: int, by: str) -> Log:
+    if not log.chunks:
+        return log
+    rows = _swept(log.all(), end, by)
+    return Log().append(rows, getattr(rows, by))
+
+
+def _swept(parts: list[Changes], end: int, by: str) -> Changes:
+    """All rows that have not fallen due by the end, as one."""
+    rows = Changes.concat(parts, parts[-1].schema)
+    return rows.keep(getattr(rows, by) > end)

@@ -1,0 +1,60 @@
+"""`millstream explain`: the plans of a script's queries, as text or as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from millstream.cli.running import load, one_of
+from millstream.engine.holdings import held_in
+from millstream.errors import MillstreamError
+from millstream.session import STAGES
+
+NOTHING = "the script registers no query"
+
+
+def explain_script(
+    script: Path,
+    stage: str,
+    query: str | None,
+    picture: Path | None,
+    checkpoint: Path | None,
+    settings: tuple[str, ...],
+) -> str:
+    """What the command prints. A stage that does not exist is refused before the script is read."""
+    stage = stage.lower()
+    one_of("stage", stage, STAGES)
+    if checkpoint is not None and stage != "state":
+        raise MillstreamError(
+            "--checkpoint is for --stage state", hint="Leave it out, or write --stage state."
+        )
+    session = load(script, settings, tell=lambda text: None)
+    if checkpoint is not None:
+        held = held_in(checkpoint, session.job())
+        session.held = lambda: held
+    asked = list(session.queries.values()) if query is None else [session.find_query(query)]
+    if not asked:
+        return NOTHING
+    if picture is None:
+        return "\n\n".join(session.explain(one, stage) for one in asked)
+    _write(picture, session.picture(asked, stage))
+    return f"{len(asked)} plan{'s' if len(asked) > 1 else ''} drawn into {picture}"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except IsADirectoryError:
+        raise MillstreamError(
+            f'--picture needs a file, and "{path}" is a folder',
+            hint=f"Name a file in it, for example {path / 'plan.svg'}.",
+        ) from None
+    except FileNotFoundError:
+        raise MillstreamError(
+            f'--picture cannot write "{path}": the folder "{path.parent}" does not exist',
+            hint="Make the folder first, or name another file.",
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = str(getattr(error, "strerror", None) or error).lower()
+        raise MillstreamError(
+            f'--picture cannot write "{path}": {reason}', hint="Name another file."
+        ) from None

@@ -1,0 +1,93 @@
+"""What operators hold: the rows, chunks and bytes of their states after a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from millstream.algebra.node import Node
+from millstream.algebra.state import Chunk, Log, Part, State
+from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints, settled
+from millstream.engine.job import Job
+from millstream.engine.store import Shelf
+from millstream.errors import MillstreamError
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A sum of rows, of the chunks they lie in, and of the bytes these take."""
+
+    rows: int = 0
+    chunks: int = 0
+    bytes: int = 0
+
+    @staticmethod
+    def of(part: Part) -> Holding:
+        if isinstance(part, Log):
+            size = sum(map(_bytes_of, part.chunks))
+            return Holding(part.rows, len(part.chunks), size)
+        return Holding(part.num_rows, 1 if part.num_rows else 0, part.nbytes)
+
+    def __add__(self, other: Holding) -> Holding:
+        return Holding(self.rows + other.rows, self.chunks + other.chunks, self.bytes + other.bytes)
+
+
+@dataclass(frozen=True)
+class Held:
+    """The states that a job left after a batch, one mapping for every level and bucket."""
+
+    job: Job
+    batch: int
+    states: tuple[Mapping[str, State], ...]
+
+    @cached_property
+    def found(self) -> dict[tuple[str, str], Holding]:
+        """What is held, by the names of operators and of the parts of their states."""
+        sums: dict[tuple[str, str], Holding] = {}
+        for states in self.states:
+            for name, state in states.items():
+                for part, value in state.items():
+                    at = name, part
+                    sums[at] = sums.get(at, Holding()) + Holding.of(value)
+        return sums
+
+    def of(self, node: Node, part: str) -> Holding:
+        return self.found.get((node.state_name, part), Holding())
+
+
+def read_states(
+    state: Path, levels: int, buckets: int, batch: int
+) -> tuple[Mapping[str, State], ...]:
+    """The states of all levels and buckets after a batch. Chunks are not read, only described."""
+    return tuple(
+        Shelf.at(state, level, bucket).read(batch)
+        for level in range(1, levels + 1)
+        for bucket in range(buckets)
+    )
+
+
+def held_in(folder: Path, job: Job) -> Held:
+    """What the last finished batch of a checkpoint left; nothing in the folder is touched."""
+    checkpoint = Checkpoint(folder)
+    commit = _last(checkpoint.commits.glob("*.json"))
+    if commit is None:
+        raise MillstreamError(
+            f'"{folder}" holds no finished batch',
+            hint="Name a folder that was given to millstream run --checkpoint.",
+        )
+    known = fingerprints(job)
+    queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
+    same = Job(job.streams, queries, job.settings, job.changes)
+    states = read_states(checkpoint.state, commit.levels, commit.buckets, commit.batch)
+    return Held(settled(same, commit, checkpoint.holds_open(commit)), commit.batch, states)
+
+
+def _last(paths: Iterable[Path]) -> Commit | None:
+    found = (Commit.from_bytes(path.read_bytes()) for path in sorted(paths, reverse=True))
+    return next((commit for commit in found if commit is not None), None)
+
+
+def _bytes_of(chunk: Chunk) -> int:
+    return chunk.load().nbytes if chunk.reference is None else chunk.reference[2]

@@ -1,0 +1,152 @@
+"""Measures: how many rows every operator of a running job takes, gives and takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from millstream.algebra.changes import Changes
+from millstream.algebra.node import Node
+from millstream.algebra.time import INFINITY, Span
+from millstream.operators import Detour, Exchange, Project
+from millstream.plan.facts import Facts, Flow
+from millstream.plan.graph import Graph
+from millstream.plan.names import name_of
+
+Counts = dict[str, list[int]]
+"""By the fingerprint of a node: rows out, those of them that take others back, the instants that
+all of them stay, how many more of them have no end, and the rows of every input."""
+
+FADES = 0.8
+"""What a batch counts beside the next one: the last five or so decide."""
+
+
+def count(counts: Counts, node: Node, given: Sequence[int], result: Changes) -> None:
+    """Add what a node took and gave in a step. A projection tells no more than its input does,
+    and elements of streams do not stay."""
+    back = 0 if node.only_adds else int(np.count_nonzero(result.weight < 0))
+    stays = not node.is_stream and not isinstance(node, Project)
+    stay, opened = _stays(result.ts, result.exp, result.weight) if stays else (0, 0)
+    add(counts, node.fingerprint, [len(result), back, int(stay), int(opened), *given])
+
+
+def add(counts: Counts, name: str, more: list[int]) -> None:
+    known = counts.get(name)
+    counts[name] = more if known is None else [a + b for a, b in zip(known, more)]
+
+
+def add_all(counts: Counts, others: Iterable[Counts]) -> Counts:
+    for other in others:
+        for name, more in other.items():
+            add(counts, name, more)
+    return counts
+
+
+@njit(cache=True)
+def _stays(ts, exp, weight):  # type: ignore[no-untyped-def]
+    """The instants that rows with an end stay, in all; and how many rows more have none."""
+    stay, opened = 0, 0
+    for i in range(len(ts)):
+        if exp[i] == INFINITY:
+            opened += weight[i]
+        else:
+            stay += weight[i] * (exp[i] - ts[i])
+    return stay, opened
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What was counted of one part of the plan, older batches counting less.
+
+    `opened` is the rows that are there without an end, and does not fade. The size of a relation is
+    these, and by Little's law the instants that others stay for every instant that has passed.
+    """
+
+    instants: float = 0.0
+    batches: float = 0.0
+    sent: float = 0.0
+    back: float = 0.0
+    stay: float = 0.0
+    opened: float = 0.0
+    received: tuple[float, ...] = ()
+
+    def after(self, counted: Sequence[int], instants: int) -> Measure:
+        sent, back, stay, opened, *received = counted
+        known = self.received or (0.0,) * len(received)
+        fades = FADES if instants else 1.0
+        return Measure(
+            self.instants * fades + instants,
+            self.batches * fades + 1,
+            self.sent * fades + sent,
+            self.back * fades + back,
+            self.stay * fades + stay,
+            self.opened + opened,
+            tuple(old * fades + new for old, new in zip(known, received)),
+        )
+
+    @property
+    def flow(self) -> Flow:
+        """The same for every instant; to be asked once an instant has passed."""
+        size = max(self.stay / self.instants + self.opened, 0.0)
+        return Flow(
+            (self.sent - self.back) / self.instants,
+            self.back / self.instants,
+            size if self.stay or self.opened else None,
+            self.batches / self.instants,
+        )
+
+    @property
+    def numbers(self) -> list[float]:
+        fixed = (self.instants, self.batches, self.sent, self.back, self.stay, self.opened)
+        return [round(number, 3) for number in (*fixed, *self.received)]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures of a job, by the names of what its nodes compute."""
+
+    of: Mapping[str, Measure] = field(default_factory=dict)
+
+    def after(
+        self, told: Iterable[tuple[int, Counts]], graph: Graph, spans: Mapping[Node, Span]
+    ) -> Measures:
+        """The measures with one more batch. `told` is what was counted, with the level it was on.
+
+        What several nodes compute, or one on several levels, counts once.
+        """
+        levels: dict[int, Counts] = {}
+        for level, counts in told:
+            add_all(levels.setdefault(level, {}), [counts])
+        found: dict[str, tuple[list[int], int]] = {}
+        for node in graph.nodes:
+            if isinstance(node, (Exchange, Detour)):
+                continue
+            mine = [c[node.fingerprint] for c in levels.values() if node.fingerprint in c]
+            most = max(mine, default=[0] * (4 + len(node.inputs)))
+            name, passed = name_of(node), _passed(spans[node])
+            if name not in found or found[name][0] < most:
+                found[name] = most, passed
+        return Measures({n: self.of.get(n, Measure()).after(*told) for n, told in found.items()})
+
+    def facts(self, graph: Graph) -> Facts:
+        """What the measures say, for those who choose between plans."""
+        return Facts.of(graph.nodes, {n: m.flow for n, m in self.of.items() if m.instants > 0})
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: measure.numbers for name, measure in self.of.items()}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Measures:
+        measures = {n: Measure(*row[:6]) for n, row in data.items()}
+        return Measures({n: replace(m, received=tuple(data[n][6:])) for n, m in measures.items()})
+
+
+def _passed(span: Span) -> int:
+    """The instants of a span from the beginning of the query's time on."""
+    if span.begin is None or span.end < span.begin:
+        return 0
+    return span.end - max(span.start, span.begin - 1)

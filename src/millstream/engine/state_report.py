@@ -1,0 +1,75 @@
+"""What every operator of a query keeps, its bound, and what it holds: EXPLAIN STATE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from millstream.algebra.kept import Kept, Structure
+from millstream.algebra.node import Node
+from millstream.engine.holdings import Held, Holding
+from millstream.plan.annotate import line_of, outline, shortened
+from millstream.plan.bounds import bound
+
+LONGEST = 90
+"""So much of an operator's line is shown."""
+
+SIZES = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+TITLES = ("what it keeps", "structure", "at most", "holds now")
+
+
+def state_report(roots: Sequence[Node], held: Held | None) -> str:
+    """A line for every part of every operator's state; what it holds if the query has run."""
+    nodes = dict.fromkeys(node for root in roots for _, node in outline(root) if node.keeps)
+    if not nodes:
+        return "no operator keeps anything"
+    rows = [row for node in nodes for row in _rows(node, held)]
+    widths = [max(len(row[i]) for row in (TITLES, *rows)) for i in range(len(TITLES))]
+    lines = [_line(TITLES, widths, held)]
+    for node in nodes:
+        lines.append(shortened(line_of(node, 0), LONGEST))
+        lines += [_line(row, widths, held) for row in _rows(node, held)]
+    return "\n".join([*lines, _sum(nodes, held)])
+
+
+def structure_of(node: Node, kept: Kept) -> str:
+    """How a part of the state lies, in a word or two."""
+    due = kept.structure is Structure.DUE
+    return node.manner.buffer.value if due else kept.structure.value
+
+
+def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:
+    for kept in node.keeps:
+        holds = "" if held is None else _amount(held.of(node, kept.part))
+        yield kept.words, structure_of(node, kept), bound(node, kept), holds
+
+
+def _line(row: Sequence[str], widths: Sequence[int], held: Held | None) -> str:
+    shown = row if held is not None else row[:-1]
+    return "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(shown, widths)).rstrip()
+
+
+def _sum(nodes: Sequence[Node] | dict[Node, None], held: Held | None) -> str:
+    if held is None:
+        return "-- it has not run: what it holds is not known"
+    parts = (held.of(node, kept.part) for node in nodes for kept in node.keeps)
+    return f"-- in all {_amount(sum(parts, Holding()))} after batch {held.batch}"
+
+
+def _amount(holding: Holding) -> str:
+    if holding.rows == 0:
+        return "nothing"
+    rows = f"{holding.rows:,} row{'' if holding.rows == 1 else 's'}"
+    chunks = f"{holding.chunks:,} chunk{'' if holding.chunks == 1 else 's'}"
+    return f"{rows}, {chunks}, {_size(holding.bytes)}"
+
+
+def _size(count: int) -> str:
+    """Bytes in the unit that suits them.
+
+    >>> _size(980), _size(2_500), _size(3_000_000)
+    ('980 bytes', '2.5 kB', '3.0 MB')
+    """
+    if count < 1_000:
+        return f"{count} bytes"
+    unit, size = next((u, s) for u, s in SIZES if count >= s)
+    return f"{count / size:,.1f} {unit}"

@@ -1,0 +1,92 @@
+"""Retract: ends that are known are told when they come, by negative rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, forever
+from millstream.algebra.kept import Kept, ending
+from millstream.algebra.node import Node, Step
+from millstream.algebra.pattern import Label
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import INFINITY, Span
+from millstream.operators.events import cancelled
+
+OPEN = "open "
+"""How names of state begin that hold rows which were given out open."""
+
+
+ALWAYS, MEASURED, DRAINS = "", "what leaves early", "what was left open"
+OFTEN = 0.5
+"""Rows are given out open when more than this share of them is taken back before its end, …"""
+
+MANY = 4
+"""… and at least so many operators above would have to wait for what is left."""
+
+MEMORY = 0.9
+"""What of the counts is kept from step to step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Retract(Node):
+    """The same relation, whose rows stay until a negative row takes them back.
+
+    Law: at every instant the output is the input; only what is known of the ends differs.
+    ALWAYS gives every row out open. MEASURED does so while most rows are taken back before their
+    end, as it may be above a negation, and many operators wait for the ends: then it is cheaper
+    when one waits for all. DRAINS leaves the ends of new rows as they are, and only takes back what
+    was given out open before the strategy was changed.
+    State: the rows that were given out open. Cost: the batch and what falls due.
+    """
+
+    follows_reader: ClassVar[bool] = True
+    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
+
+    when: str
+    input: Node
+
+    @property
+    def words(self) -> str:
+        return self.when
+
+    @property
+    def meaning(self) -> str:  # type: ignore[override]
+        return self.input.meaning
+
+    @property
+    def state_name(self) -> str:
+        return f"{OPEN}{self.input.meaning}"
+
+    @property
+    def label(self) -> Label:
+        return Label(self.input.pattern, "every end is told by a negative row")
+
+    def step(self, state: State, changes: Changes, span: Span) -> Step:
+        buffer, log = self.manner.buffer, state.get("due", Log())
+        ends = cancelled(Changes.concat(buffer.due(log, span), self.schema))
+        gone = replace(ends, ts=ends.exp, exp=forever(len(ends)), weight=-ends.weight)
+        counts, opens = self._opens(state, changes)
+        if not opens:
+            kept = log.after(span.end)
+            return {"due": kept, **counts}, Changes.concat([changes, gone], self.schema)
+        ahead = (changes.exp > span.end) & (changes.exp != INFINITY)
+        opened = replace(changes, exp=changes.exp.copy())
+        opened.exp[ahead] = INFINITY
+        kept = buffer.add(log, changes.keep(ahead), span.end)
+        return {"due": kept, **counts}, Changes.concat([opened, gone], self.schema)
+
+    def _opens(self, state: State, changes: Changes) -> tuple[dict[str, pa.RecordBatch], bool]:
+        """Whether new rows are given out open, and what was counted to tell."""
+        if self.when != MEASURED or self.manner.readers < MANY:
+            return {}, self.when == ALWAYS
+        saved: pa.RecordBatch | None = state.get("seen")
+        before = np.zeros(2) if saved is None else saved.column(0).to_numpy()
+        early = np.count_nonzero(changes.weight < 0)
+        now = MEMORY * before + [len(changes) - early, early]
+        seen = pa.RecordBatch.from_arrays([pa.array(now)], ["rows"])
+        return {"seen": seen}, bool(now[1] > OFTEN * now[0])

@@ -1,0 +1,123 @@
+"""Until when values are known to be present, and were told to be: what DeltaStar keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.manner import Buffer
+from millstream.algebra.state import Log, State
+from millstream.algebra.time import DAWN, Span
+from millstream.columns.keys import equal_rows, factorize, hashes_of
+from millstream.operators.keyed import Latest
+
+MANY = 32_768
+"""Up to so many values are looked through and written whole in every step."""
+
+TOLD, UNTIL = "#told", "#until"
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values with the end they were told with, and the end they are known to have."""
+
+    rows: pa.RecordBatch
+    told: np.ndarray
+    until: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.told)
+
+    def take(self, index: np.ndarray) -> Values:
+        return Values(take_rows(self.rows, index), self.told[index], self.until[index])
+
+    def after(self, instant: int) -> Values:
+        """Those that are still present."""
+        alive = self.until > instant
+        return self if alive.all() else self.take(np.flatnonzero(alive))
+
+    @staticmethod
+    def of(state: State, schema: pa.Schema) -> Values:
+        """All values of a state."""
+        if "known" in state:
+            newest = Latest.of(state["known"], schema).rows()
+            return Values(newest.rows, newest.ts, newest.exp)
+        table: pa.RecordBatch = state.get("values", no_rows(_table_schema(schema)))
+        width = len(schema)
+        rows = pa.RecordBatch.from_arrays(table.columns[:width], schema=schema)
+        return Values(rows, table.column(width).to_numpy(), table.column(width + 1).to_numpy())
+
+    def to_state(self, span_end: int, buffer: Buffer) -> State:
+        """A table of a few values; an index of many, and a calendar of the ends they were told."""
+        schema = self.rows.schema
+        if len(self) <= MANY:
+            columns = [*self.rows.columns, pa.array(self.told), pa.array(self.until)]
+            return {"values": pa.RecordBatch.from_arrays(columns, schema=_table_schema(schema))}
+        known = Latest.of(None, schema)
+        hashes = hashes_of(self.rows.columns, len(self))
+        return {
+            "known": known.add(_entries(self, self.until), hashes, span_end).log,
+            "promised": buffer.add(Log(), _entries(self, self.told), span_end),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Recalled:
+    """What is known of the values that a step may change; `codes` is the value of every row."""
+
+    values: Values
+    codes: np.ndarray
+
+
+def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recalled:
+    """The values of the changes and those whose told end comes in the span, with what is known of
+    them; all values, where they are few."""
+    schema = changes.schema
+    if "known" not in state:
+        kept = Values.of(state, schema)
+        both = concat_rows([kept.rows, changes.rows], schema)
+        codes, first = factorize(both.columns, len(kept) + len(changes))
+        fresh = np.full(len(first) - len(kept), DAWN)
+        told, until = np.concatenate([kept.told, fresh]), np.concatenate([kept.until, fresh])
+        return Recalled(Values(take_rows(both, first), told, until), codes[len(kept) :])
+    due = Changes.concat(buffer.due(state["promised"], span), schema)
+    both = concat_rows([due.rows, changes.rows], schema)
+    codes, first = factorize(both.columns, len(due) + len(changes))
+    rows = take_rows(both, first)
+    told, until = np.full(len(first), DAWN), np.full(len(first), DAWN)
+    index = Latest.of(state["known"], schema)
+    for found, there, needle in index.search(hashes_of(rows.columns, len(first))):
+        same = equal_rows(found.rows, there, rows, needle)
+        np.maximum.at(until, needle[same], found.exp[there[same]])
+        np.maximum.at(told, needle[same], found.ts[there[same]])
+    return Recalled(Values(rows, told, until), codes[len(due) :])
+
+
+def remember(state: State, before: Values, after: Values, end: int, buffer: Buffer) -> State:
+    """The state when what was recalled has changed."""
+    if "known" not in state:
+        return after.after(end).to_state(end, buffer)
+    moved = after.take(np.flatnonzero((after.told != before.told) | (after.until != before.until)))
+    told = after.take(np.flatnonzero(after.told != before.told))
+    known = Latest.of(state["known"], after.rows.schema)
+    hashes = hashes_of(moved.rows.columns, len(moved))
+    grown = {
+        "known": known.add(_entries(moved, moved.until), hashes, end).log,
+        "promised": buffer.add(state["promised"], _entries(told, told.told), end),
+    }
+    if grown["known"].rows > MANY // 4:
+        return grown
+    return Values.of(grown, after.rows.schema).after(end).to_state(end, buffer)
+
+
+def _entries(values: Values, exp: np.ndarray) -> Changes:
+    """Values as rows of a log that wait for an instant; `ts` is the end they were told with."""
+    ones, none = np.ones(len(values), np.int64), np.zeros(len(values), np.int64)
+    return Changes(values.rows, values.told, exp, ones, none)
+
+
+def _table_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([*schema, (TOLD, pa.int64()), (UNTIL, pa.int64())])

@@ -1,0 +1,178 @@
+"""Which of several plans is taken: those that the rules of COSTED lead to, and the cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from millstream.algebra.changes import no_rows
+from millstream.algebra.node import Node, map_inputs
+from millstream.operators import StaticTable, Stored, TableScan, Tagged
+from millstream.plan.cost import cost_of
+from millstream.plan.facts import NOTHING, Facts
+from millstream.rules import COSTED, Optimizer, Whole, optimize
+
+MOST = 24
+"""So many plans are looked at."""
+
+GAIN = 0.9
+"""Another plan must cost less than this share of what the rules made anyhow."""
+
+Steps = tuple[str, ...]
+"""How a plan is reached: names of rules, each with the node it is applied to."""
+
+Choices = Mapping[str, Steps]
+"""For every part of a plan that is rewritten by itself, by its name, the steps taken."""
+
+BY_NAME = {rule.__name__: rule for rule in COSTED}
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A plan with the steps that lead to it; `cost` in nanoseconds for every instant."""
+
+    plan: Node
+    steps: Steps
+    cost: float
+
+    @property
+    def rules(self) -> str:
+        """The rules that were applied, in words."""
+        return ", ".join(step.partition(" ")[0] for step in self.steps) or "as written"
+
+
+@dataclass
+class Chooser:
+    """Takes the cheapest plan of every part, or the one that was taken before.
+
+    Law: what is in `known` is done again, whatever is measured by now: the state of a query is that
+    of its plan. `made` has the steps of all parts, `looked_at` the plans that were compared.
+    """
+
+    known: Choices = field(default_factory=dict)
+    facts: Facts = NOTHING
+    made: dict[str, Steps] = field(default_factory=dict)
+    looked_at: dict[str, list[Alternative]] = field(default_factory=dict)
+
+    def optimized(self, root: Node, views: Iterable[Node] = ()) -> Node:
+        """The plan after all rules."""
+        return optimize(root, views, self._choose)
+
+    def _choose(self, part: Node, plan: Node, optimizer: Optimizer) -> Node:
+        """What is told and what is stored of a query come from one plan: it is chosen below."""
+        if isinstance(plan, Whole):
+            return plan
+        if isinstance(plan, (Tagged, Stored)):
+            below = self._choose(part.inputs[0], plan.input, optimizer)
+            return replace(plan, input=below)
+        name = part_name(part)
+        if name in self.known:
+            self.made[name] = self.known[name]
+            return _followed(plan, self.known[name], optimizer)
+        found = alternatives(plan, optimizer, self.facts)
+        best = cheapest(found)
+        self.made[name], self.looked_at[name] = best.steps, found
+        return best.plan
+
+
+def part_name(part: Node) -> str:
+    """The name of a part: what it computes, whatever tables hold in the beginning."""
+    done: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if node not in done:
+            done[node] = _bare(map_inputs(node, visit))
+        return done[node]
+
+    return visit(part).fingerprint
+
+
+def _bare(node: Node) -> Node:
+    """A table without its rows, and without the stream that tells the time to one that stays."""
+    if not isinstance(node, TableScan):
+        return node
+    table = StaticTable(node.table.name, "", no_rows(node.schema))
+    return TableScan(table, node.keys, None if node.is_static else node.input)
+
+
+def alternatives(plan: Node, optimizer: Optimizer, facts: Facts) -> list[Alternative]:
+    """The plan, then those that are a step away, going on from the cheapest: at most MOST."""
+
+    def priced(plan: Node, steps: Steps) -> Alternative:
+        done = optimizer.finished(plan)
+        return Alternative(
+            plan, steps, cost_of(done if done.is_stream else Tagged(None, done), facts)
+        )
+
+    steps = list(_steps(plan))
+    if not steps:
+        return [Alternative(plan, (), 0.0)]
+    found = {plan: priced(plan, ())}
+    open_ones = [plan]
+    while open_ones and len(found) < MOST:
+        best = min(open_ones, key=lambda p: found[p].cost)
+        open_ones.remove(best)
+        for step in _steps(best):
+            other = _taken(best, step, optimizer)
+            if other is not None and other not in found and len(found) < MOST:
+                found[other] = priced(other, (*found[best].steps, step))
+                open_ones.append(other)
+    return list(found.values())
+
+
+def cheapest(found: list[Alternative]) -> Alternative:
+    """The one with the least cost; the first, unless another is clearly better."""
+    best = min(found, key=lambda one: one.cost)
+    return best if best.cost < GAIN * found[0].cost else found[0]
+
+
+def _steps(plan: Node) -> Iterator[str]:
+    """Every rule with every node that it applies to."""
+    for node in _own(plan):
+        for name, rule in BY_NAME.items():
+            if rule(node) is not None:
+                yield f"{name} {node.fingerprint}"
+
+
+def _followed(plan: Node, steps: Steps, optimizer: Optimizer) -> Node:
+    """The plan after steps that were taken before; those that are not possible are left out."""
+    for step in steps:
+        plan = _taken(plan, step, optimizer) or plan
+    return plan
+
+
+def _taken(plan: Node, step: str, optimizer: Optimizer) -> Node | None:
+    """The plan after a step, with all other rules applied again."""
+    name, _, at = step.partition(" ")
+    rule = BY_NAME.get(name)
+    node = next((n for n in _own(plan) if n.fingerprint == at), None)
+    changed = None if rule is None or node is None else rule(node)
+    if changed is None or node is None:
+        return None
+    return optimizer.optimized(_put(plan, node, changed))
+
+
+def _own(plan: Node) -> Iterator[Node]:
+    """The nodes of a plan down to parts that are rewritten by themselves, inputs first."""
+    seen: set[Node] = set()
+
+    def visit(node: Node) -> Iterator[Node]:
+        if node not in seen and not isinstance(node, Whole):
+            seen.add(node)
+            for child in node.inputs:
+                yield from visit(child)
+            yield node
+
+    return visit(plan)
+
+
+def _put(plan: Node, old: Node, new: Node) -> Node:
+    """The plan with one node in place of another."""
+    done: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if node not in done:
+            done[node] = new if node == old else map_inputs(node, visit)
+        return done[node]
+
+    return visit(plan)

@@ -1,0 +1,112 @@
+"""EXPLAIN COST: the plans that were compared, and what each operator of the chosen one costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millstream.algebra.node import Node
+from millstream.algebra.time import Domain
+from millstream.plan.alternatives import Alternative, Choices, Chooser
+from millstream.plan.annotate import SHORTEST, line_of, outline, shortened
+from millstream.plan.cost import STRATEGIES, Costs, cost_of
+from millstream.plan.facts import Facts
+from millstream.plan.flows import size
+
+HEADING = ("rate", "back", "rows", "cost", "")
+
+
+def cost_text(
+    root: Node,
+    views: Iterable[Node],
+    known: Choices,
+    facts: Facts,
+    domain: Domain,
+    strategy: str,
+) -> str:
+    """All that the optimizer knows about the cost of a query."""
+    views, unit = tuple(views), Unit.of(domain)
+    chooser, looking = Chooser(known, facts), Chooser(facts=facts)
+    plan = chooser.optimized(root, views)
+    looking.optimized(root, views)
+    lines = [f"-- {unit.words}"]
+    for part, found in looking.looked_at.items():
+        if len(found) > 1:
+            lines += _compared(found, chooser.made.get(part, ()), unit)
+    if len(lines) == 1:
+        lines.append("-- there is one plan to choose from")
+    lines.append("-- the same plan under other strategies:")
+    for name in STRATEGIES:
+        mark = "  <- set" if name == strategy else ""
+        lines.append(f"--   {unit.cost(cost_of(plan, facts, name)):>12}  {name}{mark}")
+    return "\n".join([*lines, *_table(Costs.of(plan, facts, strategy), unit)])
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How numbers for an instant are shown: for every second where instants are microseconds."""
+
+    words: str
+    instants: float
+    nanoseconds: float
+
+    @staticmethod
+    def of(domain: Domain) -> Unit:
+        if domain is Domain.TIMESTAMP:
+            words = "cost: microseconds of one core for every second; rate, back: rows a second"
+            return Unit(words, 1e6, 1e3)
+        every = "arrival" if domain is Domain.ARRIVAL else "instant"
+        words = f"cost: nanoseconds of one core for every {every}; rate, back: rows an {every}"
+        return Unit(words, 1.0, 1.0)
+
+    def cost(self, nanoseconds: float) -> str:
+        return number(nanoseconds * self.instants / self.nanoseconds)
+
+    def rate(self, rows: float) -> str:
+        return number(rows * self.instants)
+
+
+def number(value: float) -> str:
+    """Three figures of a number.
+
+    >>> number(1234567.0), number(12.34), number(0.01234), number(0.0)
+    ('1,230,000', '12.3', '0.0123', '0')
+    """
+    short = float(f"{value:.3g}")
+    return f"{short:,.0f}" if short >= 100 or short == int(short) else f"{short:g}"
+
+
+def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> list[str]:
+    """The plans of one part, the cheapest first, and the rules that lead to each."""
+    lines = [f"-- {len(found)} plans were compared:"]
+    for one in sorted(found, key=lambda one: one.cost):
+        mark = "  <- chosen" if one.steps == tuple(chosen) else ""
+        lines.append(f"--   {unit.cost(one.cost):>12}  {one.rules}{mark}")
+    if all(one.steps != tuple(chosen) for one in found):
+        lines.append("--   the one that is carried out was chosen before, and is none of these")
+    return lines
+
+
+def _table(costs: Costs, unit: Unit) -> list[str]:
+    """The plan as it is carried out: rows that come, are taken back and are there; and the cost."""
+    rows = []
+    for depth, node in outline(costs.plan):
+        flow = costs.flows.flow(node)
+        rows.append(
+            (
+                shortened(line_of(node, depth), SHORTEST),
+                unit.rate(flow.rate),
+                unit.rate(flow.back),
+                number(size(flow)) if not node.is_stream else "",
+                unit.cost(costs.cost(node)),
+                "measured" if costs.flows.is_measured(node) else "guessed",
+            )
+        )
+    table = [("", *HEADING), *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(5)]
+    return [
+        "  ".join(
+            [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in range(1, 5)), row[5]]
+        ).rstrip()
+        for row in table
+    ]

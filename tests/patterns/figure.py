@@ -1,0 +1,22 @@
+"""The figure of the manual: the two plans of the paper's Figure 6. `make docs` draws it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from millstream.session import Session
+from patterns.table import read_table
+
+FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patterns.svg"
+
+
+def draw() -> str:
+    script, (left, right, *_) = read_table()
+    session = Session(tell=lambda text: None)
+    session.execute(script)
+    drawn = [session.query(left.query, "pulled_up"), session.query(right.query, "pushed_down")]
+    return session.picture(drawn, "bound")
+
+
+if __name__ == "__main__":
+    FIGURE.write_text(draw(), encoding="utf-8")
