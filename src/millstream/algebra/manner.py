@@ -55,11 +55,13 @@ class Buffer(Enum):
 class Manner:
     """How an operator keeps state.
 
-    `readers` is how many operators above wait for the ends of the rows it gives out.
+    `readers` is how many operators above wait for the ends of the rows it gives out; `uses_ends`
+    whether an operator without state may make use of what is known of ends.
     """
 
     buffer: Buffer = Buffer.CALENDAR
     readers: int = 1
+    uses_ends: bool = True
 
 
 def pages_for(rows: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import njit
 
-from millstream.columns.order import is_sorted
+from millstream.columns.order import is_sorted, stable_order
 
 MOST_PAIRS = 1_000_000
 """Pairs are given in blocks of about this many."""
@@ -59,6 +59,35 @@ def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarra
         total = int(totals[stop - 1]) - done
         yield _unroll(low[begin:stop], times[begin:stop], hits[begin:stop], total)
         begin = stop
+
+
+def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different values in their order, and the number of every value among them.
+
+    >>> values, numbers = numbered(np.array([5, 9, 5]))
+    >>> values.tolist(), numbers.tolist()
+    ([5, 9], [0, 1, 0])
+    """
+    order = stable_order(values)
+    if order is None:
+        return _numbered(values)
+    different, sorted_numbers = _numbered(values[order])
+    numbers = np.empty(len(values), np.int64)
+    numbers[order] = sorted_numbers
+    return different, numbers
+
+
+@njit(cache=True)
+def _numbered(values):  # type: ignore[no-untyped-def]
+    different = np.empty(len(values), np.int64)
+    numbers = np.empty(len(values), np.int64)
+    n = 0
+    for i in range(len(values)):
+        if i == 0 or values[i] != values[i - 1]:
+            different[n] = values[i]
+            n += 1
+        numbers[i] = n - 1
+    return different[:n], numbers
 
 
 def _bits_for(count: int) -> int:

@@ -28,7 +28,7 @@ class Coalesce(Node):
     """Rows of equal values whose intervals touch, as one row from the first start to the last end.
 
     Law: a value is present exactly when it was; how often is lost, so it stands below Distinct.
-    Among the rows that come together; no state.
+    Among the rows that come together; no state. It is idle where ends are not to be made use of.
     """
 
     stateless: ClassVar[bool] = True
@@ -44,11 +44,9 @@ class Coalesce(Node):
     def label(self) -> Label:
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
-    @property
-    def meaning(self) -> str:  # type: ignore[override]
-        return self.input.meaning
-
     def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if not self.manner.uses_ends:
+            return state, changes
         if len(changes) > 2 * SAMPLE and _share(changes.slice(0, SAMPLE)) > WORTH:
             return state, changes
         return state, _coalesced(changes)

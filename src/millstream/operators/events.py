@@ -35,10 +35,17 @@ def unfold(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log,
 
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
+    due, events = unfold_all(due, changes, span, buffer)
+    return due, Events(changes, cancelled(events.ends.sorted_by_exp()))
+
+
+def unfold_all(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log, Events]:
+    """The same with the ends of rows that were taken back, and of what took them back, in any
+    order: for those who add up events of equal rows anyhow."""
     done, later = changes.split(changes.exp, span.end)
     ahead = later.keep(later.exp != INFINITY)
-    ends = Changes.concat([*buffer.due(due, span), done], changes.schema).sorted_by_exp()
-    return buffer.add(due, ahead, span.end), Events(changes, cancelled(ends))
+    ends = Changes.concat([*buffer.due(due, span), done], changes.schema)
+    return buffer.add(due, ahead, span.end), Events(changes, ends)
 
 
 def settled(events: Events) -> Events:

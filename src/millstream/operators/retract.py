@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever
-from millstream.algebra.kept import Kept, ending
+from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import Log, State
@@ -45,7 +45,10 @@ class Retract(Node):
 
     follows_reader: ClassVar[bool] = True
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
+    keeps: ClassVar[tuple[Kept, ...]] = (
+        ending(of="rows that were given out open"),
+        Kept("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE),
+    )
 
     when: str
     input: Node

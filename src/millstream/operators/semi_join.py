@@ -17,6 +17,7 @@ from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.cover import changes_of_cover
+from millstream.columns.hashed import numbered
 from millstream.operators.join import Found, Matcher, Side
 from millstream.operators.keyed import Index, Keys
 from millstream.operators.pending import release
@@ -90,9 +91,10 @@ class Matched(Node):
         covers: list[_Cover] = []
         count = 0
         for found in _by_chunk(self._matcher.behind(before, theirs)):
-            rows = np.unique(np.concatenate([f.i for f in found]))
+            rows, places = numbered(np.concatenate([f.i for f in found]))
             touched.append(found[0].left.take(rows))
-            covers += [_Cover.of(f, count + np.searchsorted(rows, f.i), True) for f in found]
+            parts = np.split(count + places, np.cumsum([len(f.i) for f in found[:-1]]))
+            covers += [_Cover.of(f, part, True) for f, part in zip(found, parts)]
             count += len(rows)
         whole = Changes.concat(touched, self.left.schema)
         if len(whole) == 0:

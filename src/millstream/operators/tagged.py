@@ -19,7 +19,7 @@ from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
-from millstream.operators.events import net, unfold
+from millstream.operators.events import net, unfold_all
 
 ENTER, UPDATE, LEAVE, NOTHING = 0, 1, 2, 3
 LETTERS = np.frombuffer(b"+u-", np.uint8)
@@ -71,7 +71,7 @@ class Tagged(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
-        due, events = unfold(state.get("due", Log()), changes.plain(), span, self.manner.buffer)
+        due, events = unfold_all(state.get("due", Log()), changes.plain(), span, self.manner.buffer)
         every = events.merged()
         out = self._without_key(every) if self.key is None else self._with_key(every)
         return ({"due": due} if due.chunks else {}), out

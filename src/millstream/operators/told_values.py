@@ -11,6 +11,7 @@ from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import DAWN, Span
+from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.operators.keyed import Latest
 
@@ -85,15 +86,25 @@ def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recall
         return Recalled(Values(take_rows(both, first), told, until), codes[len(kept) :])
     due = Changes.concat(buffer.due(state["promised"], span), schema)
     both = concat_rows([due.rows, changes.rows], schema)
-    codes, first = factorize(both.columns, len(due) + len(changes))
-    rows = take_rows(both, first)
-    told, until = np.full(len(first), DAWN), np.full(len(first), DAWN)
-    index = Latest.of(state["known"], schema)
-    for found, there, needle in index.search(hashes_of(rows.columns, len(first))):
+    codes, rows, hashes = _by_hash(both, len(due) + len(changes))
+    told, until = np.full(len(hashes), DAWN), np.full(len(hashes), DAWN)
+    for found, there, needle in Latest.of(state["known"], schema).search(hashes):
         same = equal_rows(found.rows, there, rows, needle)
-        np.maximum.at(until, needle[same], found.exp[there[same]])
-        np.maximum.at(told, needle[same], found.ts[there[same]])
+        until[needle[same]] = found.exp[there[same]]  # the newest comes last
+        told[needle[same]] = found.ts[there[same]]
     return Recalled(Values(rows, told, until), codes[len(due) :])
+
+
+def _by_hash(rows: pa.RecordBatch, length: int) -> tuple[np.ndarray, pa.RecordBatch, np.ndarray]:
+    """The number of every row's value, the values in the order of their hashes, and these."""
+    codes, first = factorize(rows.columns, length)
+    hashes = hashes_of(take_rows(rows, first).columns, len(first))
+    order = hash_order(hashes)
+    if order is None:
+        return codes, take_rows(rows, first), hashes
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[codes], take_rows(rows, first[order]), hashes[order]
 
 
 def remember(state: State, before: Values, after: Values, end: int, buffer: Buffer) -> State:

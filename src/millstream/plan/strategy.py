@@ -47,14 +47,13 @@ def physical(
     """
     root = (chooser or Chooser()).optimized(root, views) if settings.rules == "on" else root
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
-    root = _everywhere(root, _by_pattern if by_pattern else _without_ends)
-    root = distribute(root)
+    root = distribute(_everywhere(root, _by_pattern) if by_pattern else root)
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
         root = _everywhere(root, lambda node: _with_negatives(node, when))
     if (above := _above_negation(settings, drains)) is not None:
         root = _everywhere(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
-    return _everywhere(root, lambda node: _with_manner(node, settings))
+    return _everywhere(root, lambda node: _with_manner(node, settings, by_pattern))
 
 
 def joined_at(root: Node, mark: str) -> Node:
@@ -113,11 +112,6 @@ def _by_pattern(node: Node) -> Node:
     return node
 
 
-def _without_ends(node: Node) -> Node:
-    """The operator that asks nothing of what is known of ends."""
-    return node.input if isinstance(node, Coalesce) else node
-
-
 def _with_negatives(node: Node, when: str) -> Node:
     """An operator with state, whose inputs tell the ends of their rows when they come."""
     if node.stateless or isinstance(node, KEEP_ENDS):
@@ -151,8 +145,10 @@ def _knows_ends(node: Node) -> bool:
     return any(map(_knows_ends, node.inputs))
 
 
-def _with_manner(node: Node, settings: Settings) -> Node:
+def _with_manner(node: Node, settings: Settings, by_pattern: bool) -> Node:
     """An operator that keeps its state as the update patterns of its inputs ask for."""
+    if isinstance(node, Coalesce):
+        return replace(node, manner=Manner(uses_ends=by_pattern))
     if node.stateless or isinstance(node, Exchange):
         return node
     worst = max((child.pattern for child in node.inputs), default=Pattern.MON)

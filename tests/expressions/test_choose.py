@@ -1,0 +1,61 @@
+"""Rows chosen with a layout are those chosen one by one."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from millstream.algebra import choose
+from millstream.algebra.evaluate import computed_once, holds
+from millstream.algebra.expressions import Call, Column, Literal, conjunction
+from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING
+
+ROWS = pa.record_batch(
+    {
+        "n": pa.array([3, None, -3, 8, 3, 0, 13, None, 8, 3]),
+        "s": pa.array(["a", "b", None, "", "a", "A", "b", "b", "", "a"]),
+        "d": pa.array([dt.date(2024, 1, 1 + i % 3) for i in range(10)]),
+        "x": pa.array([0.0, -0.0, float("nan"), None, 1.5, 0.0, 1.5, 2.0, 2.0, 0.0]),
+    }
+)
+N, X = Column("n", INTEGER), Column("x", DOUBLE)
+VALUES = {
+    "column": (N, [3, 8, 99, None, 0, -3]),
+    "remainder": (Call("%", (N, Literal(5, INTEGER)), INTEGER), [0, 1, 2, 3, 4, -3]),
+    "text": (Column("s", STRING), ["a", "", "b", "A", "z"]),
+    "date": (Column("d", DATE), [dt.date(2024, 1, d) for d in (1, 2, 3, 4)]),
+    "double": (X, [0.0, float("nan"), 1.5, 2.0]),
+}
+MORE = Call(">", (X, Literal(0.5, DOUBLE)), BOOLEAN)
+
+
+@pytest.mark.parametrize("most", [0, 4096])
+@pytest.mark.parametrize("rest", [[], [MORE]], ids=["alone", "with another"])
+@pytest.mark.parametrize("name", VALUES)
+def test_many_comparisons_of_a_value_choose_what_each_chooses(name, rest, most, monkeypatch):
+    monkeypatch.setattr(choose, "MOST", most)
+    value, constants = VALUES[name]
+    with computed_once():
+        for constant in constants:
+            equal = Call("=", (value, Literal(constant, value.type)), BOOLEAN)
+            condition = conjunction([equal, *rest])
+            wanted = np.flatnonzero(holds(condition, ROWS, 10))
+            assert choose.chosen(condition, ROWS, 10).tolist() == wanted.tolist()
+
+
+def test_the_rows_are_laid_out_once_from_the_second_comparison_on(monkeypatch):
+    made = []
+    lay_out = choose._Asked._laid_out
+    monkeypatch.setattr(
+        choose._Asked, "_laid_out", lambda *given: made.append(1) or lay_out(*given)
+    )
+    counts = []
+    with computed_once():
+        for constant in (3, 8, 0, 13):
+            equal = Call("=", (N, Literal(constant, INTEGER)), BOOLEAN)
+            choose.chosen(equal, ROWS, 10)
+            counts.append(len(made))
+    assert counts == [0, 1, 1, 1]
