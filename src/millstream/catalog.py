@@ -174,7 +174,7 @@ class Catalog:
     def missing(self, kind: str, name: str) -> MillstreamError:
         """What to say about a name that nothing has."""
         near = closest(name, [e.name for e in self.entries.values()])
-        hint = f'Did you mean "{near}"?' if near else "Declare it before this statement."
+        hint = f'Did you mean "{near}"?' if near else "Declare it in the script."
         return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def drop(self, name: str) -> None:

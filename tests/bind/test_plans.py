@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from errors.cases import session
 
@@ -16,6 +18,7 @@ from millstream.operators import (
     TableScan,
     UnionAll,
 )
+from millstream.session import Session
 
 ROWS_STAY = [
     "SELECT item FROM bids [Now] WHERE item IN (SELECT item FROM hot)",
@@ -112,3 +115,22 @@ def test_a_latent_stream_may_be_joined_with_itself() -> None:
 def test_order_by_without_limit_is_told_to_have_no_effect() -> None:
     (query,) = session().execute("SELECT item FROM bids [Now] ORDER BY price")
     assert any("ORDER BY without LIMIT has no effect" in n.message for n in query.notices)
+
+
+def test_views_that_double_are_planned_once() -> None:
+    """A view that reads the one before twice has 2ⁿ ways to the stream, and n operators."""
+    doubled = [
+        f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1} UNION ALL SELECT * FROM v{i - 1};"
+        for i in range(1, 23)
+    ]
+    whole = Session(tell=lambda text: None)
+    started = time.process_time()
+    whole.execute(
+        "CREATE STREAM bids (ts int, item int) ORDER BY ts;"
+        "CREATE VIEW v0 AS SELECT item FROM bids [Range 5];"
+        + "".join(doubled)
+        + "SELECT STREAMED item, count(*) AS n FROM v22 GROUP BY item;"
+    )
+    graph = whole.job().graph
+    assert len(graph.nodes) < 200 and graph.landings and graph.needs_arrival and graph.spreads
+    assert graph.roots[0].fingerprint and time.process_time() - started < 5

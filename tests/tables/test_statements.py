@@ -164,3 +164,20 @@ def test_describe():
         "  slack 5000000",
         "table t",
     ]
+
+
+@pytest.mark.parametrize(
+    "query, told",
+    [
+        ("SELECT STREAMED a FROM t", True),
+        ("SELECT STREAMED n FROM s [Range 5] WHERE n IN (SELECT a FROM t)", True),
+        ("SELECT STREAMED n FROM s [Range 5], t WHERE n = a", False),
+    ],
+)
+def test_a_table_that_meets_no_stream_is_retroactive_and_told_so(query: str, told: bool) -> None:
+    session = Session(tell=lambda text: None)
+    (bound,) = session.execute(
+        "CREATE TABLE t (a int) NON RETROACTIVE WITH (time = 'integer');"
+        f"CREATE STREAM s (ts int, n int) ORDER BY ts; {query};"
+    )
+    assert any("stands without a stream" in n.message for n in bound.notices) == told

@@ -31,7 +31,7 @@ from millstream.algebra.types import (
 )
 from millstream.bind.constants import coerce, literal, with_backslashes
 from millstream.bind.messages import a, misfit, no_function, no_member, not_yet
-from millstream.bind.scope import Scope, is_known
+from millstream.bind.scope import Scope, is_known, with_names_around
 from millstream.bind.vocabulary import (
     ALIASES,
     CLOCKS,
@@ -140,7 +140,7 @@ class Expressions:
                 return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
-        raise not_yet(node)
+        raise not_yet(node, self.text)
 
     def compare(
         self, operator: str, left: Expression, right: Expression, *written: exp.Expr
@@ -179,10 +179,11 @@ class Expressions:
         quoted = node.this.meta.get("double_quoted") and not table
         if quoted and self.scope.find(name) is None:
             return self._quoted(name)
-        if table and self.scope.member(table) is None:
-            raise no_member(node, self.scope).at(place_of(node.args["table"], self.text))
+        scope = with_names_around(self.scope, node)
+        if table and scope.member(table) is None:
+            raise no_member(node, scope).at(place_of(node.args["table"], self.text))
         try:
-            return self.scope.resolve(name, table)
+            return scope.resolve(name, table)
         except MillstreamError as error:
             raise error.at(name_place_of(node, self.text)) from None
 

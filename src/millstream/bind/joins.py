@@ -244,6 +244,13 @@ class Joins:
                 place_of(using[0], self.text),
                 hint="Leave one of the two out.",
             )
+        condition = using[0] if using else join.args.get("on")
+        if join.kind == "CROSS" and condition is not None:
+            raise MillstreamError(
+                "CROSS JOIN takes no condition: it pairs every row with every other",
+                place_of(condition, self.text),
+                hint="Leave CROSS out, or move the condition to WHERE.",
+            )
         using = using or self._natural(join, left, right, entry)
         if using:
             same = tuple(self._same(node, left, right, entry) for node in using)

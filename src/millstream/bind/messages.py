@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 from sqlglot import exp
 
@@ -14,6 +16,7 @@ from millstream.bind.scope import Scope
 from millstream.bind.trees import only_tested, stands_around
 from millstream.bind.vocabulary import ALIASES
 from millstream.errors import MillstreamError, Place, closest
+from millstream.lang import place_of
 
 LATER = (
     "top_k",
@@ -121,11 +124,18 @@ def no_member(node: exp.Column, scope: Scope) -> MillstreamError:
     return scope.no_member(node.table, node.name)
 
 
-def not_yet(node: exp.Expr) -> MillstreamError:
+def quantifier_of(node: exp.Expr, text: str) -> str:
+    """ALL, ANY or SOME, as it was written."""
+    place = place_of(node, text)
+    written = text[place.start : place.start + 4].upper() if place is not None else ""
+    return "SOME" if written == "SOME" else node.key.upper()
+
+
+def not_yet(node: exp.Expr, text: str) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
         case exp.All() | exp.Any():
-            word = node.key.upper()
+            word = quantifier_of(node, text)
             return MillstreamError(
                 f"{word} stands on the right of a comparison, before a subquery",
                 hint=f"Write x > {word} (SELECT …).",
@@ -136,8 +146,14 @@ def not_yet(node: exp.Expr) -> MillstreamError:
                 f"{called}(…) OVER is not supported yet",
                 hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
             )
+        case exp.WithinGroup():
+            return MillstreamError(
+                "WITHIN GROUP is not supported",
+                hint="Name the values in the aggregate itself: median(x), quantile(x, 0.9).",
+            )
         case exp.Tuple():
             return MillstreamError(
                 "a list in parentheses cannot stand here", hint="Write its values one by one."
             )
-    return MillstreamError(f"{node.key.upper()} is not supported in an expression")
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+    return MillstreamError(f"{words} is not supported in an expression")

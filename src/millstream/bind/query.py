@@ -19,7 +19,7 @@ from millstream.bind.expressions import Expressions
 from millstream.bind.items import Item
 from millstream.bind.joins import Joined
 from millstream.bind.ordering import bind_ordering, clause_place
-from millstream.bind.scope import Scope, is_known
+from millstream.bind.scope import Scope, is_known, not_found_in
 from millstream.bind.selects import Select
 from millstream.bind.set_operations import combine
 from millstream.bind.sources import Sources, member_of
@@ -112,8 +112,10 @@ class _Binder:
 
     def outer_of(self, node: exp.Expr, around: Around) -> Outer | None:
         """What a subquery uses of the query around it; None if nothing."""
-        found = [around.find(column) for column in self._free_columns(node)]
-        used = tuple(dict.fromkeys(column for column in found if column is not None))
+        found = [(column, around.find(column)) for column in self._free_columns(node)]
+        for column in [c for c, there in found if there is None]:
+            not_found_in(around.scope, column)
+        used = tuple(dict.fromkeys(there for _, there in found if there is not None))
         return Outer(around, used) if used else None
 
     def source(self, select: exp.Select) -> Joined | None:

@@ -84,7 +84,7 @@ class Scope:
     def _missing(self, name: str, table: str | None) -> NoReturn:
         members = [self._member(table)] if table else list(self.members)
         owners = " or ".join(f'"{m.alias}"' for m in members if m.alias)
-        names = [c for m in members for c, _, _ in m.columns]
+        names = list(dict.fromkeys(c for m in members for c, _, _ in m.columns))
         other = next(
             (m.alias for m in self.members if name.lower() in (c.lower() for c, _, _ in m.columns)),
             None,
@@ -153,6 +153,16 @@ def is_known(scope: Scope, node: exp.Column) -> bool:
         return scope.find(node.name) is not None
     except MillstreamError:
         return True
+
+
+def not_found_in(scope: Scope, node: exp.Column) -> None:
+    """Remember of a name in a subquery where it was looked for in vain: messages tell it."""
+    node.meta["around"] = (*node.meta.get("around", ()), *scope.members)
+
+
+def with_names_around(scope: Scope, node: exp.Column) -> Scope:
+    """The names of a query, and those of the queries around it that do not have this one."""
+    return replace(scope, members=(*scope.members, *node.meta.get("around", ())))
 
 
 def _listed(names: list[str]) -> str:

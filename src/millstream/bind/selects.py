@@ -272,10 +272,12 @@ class Select:
         words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
         for key, word in words.items():
             if self.node.args.get(key) is not None:
+                aside = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
+                over = any(map(has_query, self.node.expressions)) or has_query(self.node.args[key])
                 raise MillstreamError(
                     f"a query with {word} needs FROM",
                     place_of(self.node, self.text),
-                    hint="Name a stream: SELECT … FROM bids.",
+                    hint=aside if over else "Name a stream: SELECT … FROM bids.",
                 )
 
     def _check_aggregates(self, grouping: Grouping) -> None:

@@ -50,7 +50,21 @@ class Sources:
         streams = sum(entry.streams for _, entry in entries)
         if self.stamped and streams == 1:
             entries = [(join, _stamped(entry)) for join, entry in entries]
-        return Joins(self.text, self.test, where).combine(entries), streams
+        joined = Joins(self.text, self.test, where).combine(entries)
+        self._tell_alone([entry for _, entry in entries])
+        return joined, streams
+
+    def _tell_alone(self, entries: list[Entry]) -> None:
+        """A table that is not retroactive, and meets no stream, is a relation like any other."""
+        changing = [entry for entry in entries if not entry.is_static]
+        if changing and changing[0].is_non_retroactive:
+            self.notices.append(
+                Notice(
+                    f"{changing[0].described} is NON RETROACTIVE and stands without a stream: "
+                    "its changes change results, as those of other tables do",
+                    "Join the stream with it, so that each tuple meets what was there before it.",
+                )
+            )
 
     def _entry(self, node: exp.Expr) -> Entry:
         try:

@@ -42,7 +42,7 @@ from millstream.bind.correlation import (
     is_not_null,
 )
 from millstream.bind.expressions import Expressions
-from millstream.bind.messages import a
+from millstream.bind.messages import a, quantifier_of
 from millstream.bind.trees import has_query, is_query
 from millstream.bind.vocabulary import OPERATORS
 from millstream.errors import MillstreamError
@@ -267,7 +267,7 @@ class Subqueries:
         value = self._column(node, answer, outer)
         if result_type("min", value.type) is None:
             raise MillstreamError(
-                f"ANY and ALL cannot compare with {a(value.type)}",
+                f"ANY, SOME and ALL cannot compare with {a(value.type)}",
                 place_of(node, self.queries.text),
                 hint="Write EXISTS with a condition.",
             )
@@ -318,7 +318,7 @@ class Subqueries:
 
     def _query(self, quantifier: exp.Expr) -> exp.Expr:
         if not is_query(quantifier.this):
-            word = quantifier.key.upper()
+            word = quantifier_of(quantifier, self.queries.text)
             raise MillstreamError(
                 f"{word} needs a subquery",
                 place_of(quantifier, self.queries.text),

@@ -25,7 +25,8 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made.
+    gave, `choices` how plans were made, `hot` the keys whose
+    rows are spread.
     """
 
     batch: int
@@ -41,6 +42,7 @@ class Commit:
     drains: bool = False
     measures: dict[str, Any] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
+    hot: dict[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()

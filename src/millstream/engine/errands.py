@@ -12,15 +12,16 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.evaluate import computed_once
 from millstream.algebra.expressions import Call, Column, Literal
+from millstream.algebra.node import Node
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
 from millstream.connect.source import Comparison, Slab, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
-from millstream.engine.level import Reading, split
+from millstream.engine.level import Reading
 from millstream.engine.measures import Counts, add_all
 from millstream.engine.outputs import late_rows, late_schema
-from millstream.operators import Exchange
+from millstream.engine.sending import Sender
 from millstream.plan.graph import Graph
 
 NO_SPAN = Span(DAWN, DAWN, None)
@@ -112,7 +113,7 @@ class Haul:
     the operators that come before an exchange.
     """
 
-    sent: list[tuple[Exchange, int, Changes, int]]
+    sent: list[tuple[Node, int, Changes, int]]
     late: pa.RecordBatch
     errors: pa.RecordBatch
     headers: list[Header]
@@ -120,9 +121,10 @@ class Haul:
 
 
 def run_errand(
-    errand: Errand, stream: Stream, source: Source | None, graph: Graph, clock: Clock, buckets: int
+    errand: Errand, stream: Stream, source: Source | None, sender: Sender, clock: Clock
 ) -> Haul:
     """Read the slices of an errand and pack their rows for the buckets of the first level."""
+    graph = sender.graph
     known = clock.sources.get(stream.name)
     largest = known.largest if known else None
     if errand.prior is not None:
@@ -139,8 +141,7 @@ def run_errand(
             stream,
             slab,
             gate,
-            graph,
-            buckets,
+            sender,
             slice_.seq,
             lambda s=slice_: source.read(s, stream.schema.names),
         )
@@ -158,9 +159,7 @@ def run_errand(
     return _together(hauls, stream, endings)
 
 
-def pack(
-    stream: Stream, slab: Slab, gate: Gate, graph: Graph, buckets: int, turn: int, reread: Any
-) -> Haul:
+def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, reread: Any) -> Haul:
     """Admit the rows of a slab and run the operators without state that come before an exchange."""
     admitted = admit(
         stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows, slab.beats
@@ -177,27 +176,26 @@ def pack(
         (f"{stream.name}.late", late.select(range(1, late.num_columns)), slab.seq[admitted.late]),
         (f"{stream.name}.errors", admitted.errors, admitted.errors.column("seq").to_numpy()),
     ):
-        if name in graph.scans:
+        if name in sender.graph.scans:
             elements[name] = Changes.elements(rows, numbers, numbers)
             first = int(numbers[0]) if len(numbers) else None
             headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
     reading = Reading(elements, NO_SPAN)
-    sent = _send(graph, reading, buckets, turn)
+    sent = _send(sender, reading, turn)
     return Haul(sent, late, admitted.errors, headers, reading.counts)
 
 
-def _send(
-    graph: Graph, reading: Reading, buckets: int, turn: int
-) -> list[tuple[Exchange, int, Changes, int]]:
+def _send(sender: Sender, reading: Reading, turn: int) -> list[tuple[Node, int, Changes, int]]:
     sent = []
+    graph = sender.graph
     with computed_once():
         for exchange in graph.exchanges:
             if graph.level[exchange] == 1 and graph.sources[exchange] & reading.elements.keys():
                 changes = reading.output(exchange.input)
                 if not graph.needs_arrival[exchange]:
                     changes = replace(changes, seq=np.zeros(len(changes), np.int64))
-                for bucket, part in split(changes, exchange, buckets, turn).items():
-                    sent.append((exchange, bucket, part, turn))
+                for part in sender.parts(exchange, changes, turn):
+                    sent.append((*part, turn))
     return sent
 
 

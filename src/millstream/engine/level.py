@@ -11,10 +11,9 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.node import EVERYWHERE, Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
-from millstream.columns.keys import buckets_of
-from millstream.columns.order import group_order
+from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.measures import Counts, add_all, count
-from millstream.operators import Exchange, Scan
+from millstream.operators import Detour, Exchange, Scan
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
 
@@ -29,7 +28,8 @@ STEP_ROWS = 131_072
 class Level:
     """The operators of one level in one bucket, over the instants of one step.
 
-    Equal parts of different queries are computed once. `states` collects the operators' new states.
+    Equal parts of different queries are computed once. `received` are the rows of exchanges, `away`
+    those that came by detours. `states` collects the operators' new states.
     """
 
     graph: Graph
@@ -37,7 +37,9 @@ class Level:
     buckets: int
     spans: Mapping[Node, Span]
     load: Load
-    received: dict[Node, Changes]
+    hot: HotKeys
+    received: dict[Node, Changes] = field(default_factory=dict)
+    away: dict[Node, Changes] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
 
@@ -48,6 +50,8 @@ class Level:
         home = home_of(self.graph.spreads[node], self.buckets)
         if home is not None and home != self.bucket:
             result = Changes.empty(node.schema)
+        elif isinstance(node, Detour):
+            result = self._detoured(node)
         else:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
@@ -66,6 +70,14 @@ class Level:
         """True for rows that lie in every bucket, except in the one that counts them."""
         return self.bucket > 0 and self.graph.spreads[node] == EVERYWHERE
 
+    def _detoured(self, detour: Detour) -> Changes:
+        """The rows of the exchange that stay, and those that came by the detour."""
+        here = self.output(detour.input)
+        ways = self.hot.ways(detour, here)
+        if ways is not None:
+            here = here.keep(ways == STAYS)
+        return Changes.concat([here, self.away[detour]], detour.schema).in_time_order()
+
 
 @dataclass
 class Bucket:
@@ -81,25 +93,29 @@ class Bucket:
     buckets: int
     spans: Mapping[Node, Span]
     saved: Mapping[str, State]
+    hot: HotKeys
     states: dict[str, State] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
 
     @property
-    def exchanges(self) -> list[Exchange]:
-        return [e for e in self.graph.exchanges if self.number in self.graph.landings[e]]
+    def boxes(self) -> list[Node]:
+        """The exchanges and detours whose rows are wanted here."""
+        return [b for b in self.graph.boxes if self.number in self.graph.landings[b]]
 
-    def steps(self, mail: Mapping[Exchange, Changes]) -> Iterator[Level]:
+    def steps(self, mail: Mapping[Node, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
-        due = {exchange: self._release(exchange, mail[exchange]) for exchange in self.exchanges}
+        due = {box: self._release(box, mail[box]) for box in self.boxes}
         flows = self.graph.flows[self.number]
         cuts = [self._cuts(flow, due) for flow in flows]
         for i in range(max(map(len, cuts), default=1)):
             spans = dict(self.spans)
-            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, {})
+            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
             for flow, ends in zip(flows, cuts):
                 if i < len(ends):
                     spans.update((node, _part(self.spans[node], ends, i)) for node in flow)
-                    level.received.update(_arriving(flow, due, spans))
+                    for box, changes in _arriving(flow, due, spans):
+                        there = level.received if isinstance(box, Exchange) else level.away
+                        there[box] = changes
                 else:
                     level.received.update((node, Changes.empty(node.schema)) for node in flow)
             yield level
@@ -109,19 +125,19 @@ class Bucket:
     def _load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
 
-    def _release(self, exchange: Exchange, changes: Changes) -> Changes:
+    def _release(self, box: Node, changes: Changes) -> Changes:
         """What has come and is final by now, in the order of time; rows of open instants wait."""
-        if self.graph.level[exchange.input] > 0:
+        if self.graph.level[box] > 1:
             return changes.in_time_order()
-        log = self.saved.get(exchange.state_name, {}).get("waiting", Log())
+        log = self.saved.get(box.state_name, {}).get("waiting", Log())
         assert isinstance(log, Log)
-        waiting, due = release(log, changes, self.spans[exchange])
-        self.states[exchange.state_name] = {"waiting": waiting} if waiting.chunks else {}
+        waiting, due = release(log, changes, self.spans[box])
+        self.states[box.state_name] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
-    def _cuts(self, flow: tuple[Node, ...], due: Mapping[Exchange, Changes]) -> list[int]:
+    def _cuts(self, flow: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
         """The last instants of the steps of a flow, by the rows that come to it."""
-        parts = [due[node].ts for node in flow if isinstance(node, Exchange)]
+        parts = [due[node].ts for node in flow if node in due]
         end = self.spans[flow[0]].end
         if sum(map(len, parts)) <= STEP_ROWS:
             return [end]
@@ -136,11 +152,11 @@ def _part(span: Span, ends: list[int], step: int) -> Span:
 
 
 def _arriving(
-    flow: tuple[Node, ...], due: Mapping[Exchange, Changes], spans: Mapping[Node, Span]
+    flow: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
 ) -> Iterator[tuple[Node, Changes]]:
-    """What comes to the exchanges of a flow at the instants of a step."""
+    """What comes to the exchanges and detours of a flow at the instants of a step."""
     for node in flow:
-        if isinstance(node, Exchange):
+        if node in due:
             changes, span = due[node], spans[node]
             low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
             yield node, changes.slice(int(low), int(high))
@@ -172,26 +188,3 @@ class Reading:
             there = self.elements.get(node.stream)
             return Changes.empty(node.schema) if there is None else read_scan(node, there)
         return node.step({}, *map(self.output, node.inputs), self.span)[1]
-
-
-def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict[int, Changes]:
-    """The changes by bucket. `turn` picks the bucket when any will do."""
-    changes = changes.plain()
-    if len(changes) == 0:
-        return {}
-    if buckets == 1:
-        return {0: changes}
-    if (home := home_of(exchange.by, buckets)) is not None:
-        return {home: changes}
-    if exchange.by is None:
-        return {turn % buckets: changes}
-    if exchange.by == EVERYWHERE:
-        return dict.fromkeys(range(buckets), changes)
-    keys = [changes.rows.column(name) for name in exchange.by]
-    bucket = buckets_of(keys, len(changes), buckets)
-    order, bounds = group_order(bucket, np.arange(len(bucket)), buckets)
-    return {
-        b: changes.take(order[bounds[b] : bounds[b + 1]])
-        for b in range(buckets)
-        if bounds[b] < bounds[b + 1]
-    }

@@ -12,7 +12,7 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
 from millstream.algebra.time import INFINITY, Span
-from millstream.operators import Exchange, Project
+from millstream.operators import Detour, Exchange, Project
 from millstream.plan.facts import Facts, Flow
 from millstream.plan.graph import Graph
 from millstream.plan.names import name_of
@@ -123,7 +123,7 @@ class Measures:
             add_all(levels.setdefault(level, {}), [counts])
         found: dict[str, tuple[list[int], int]] = {}
         for node in graph.nodes:
-            if isinstance(node, Exchange):
+            if isinstance(node, (Exchange, Detour)):
                 continue
             mine = [c[node.fingerprint] for c in levels.values() if node.fingerprint in c]
             most = max(mine, default=[0] * (4 + len(node.inputs)))

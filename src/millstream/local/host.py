@@ -18,15 +18,17 @@ from millstream.connect.source import Source
 from millstream.engine.clock import Clock
 from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
 from millstream.engine.holdings import Held
+from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
-from millstream.engine.level import Bucket, Level, split
+from millstream.engine.level import Bucket, Level
 from millstream.engine.measures import Counts, Measures
 from millstream.engine.outputs import in_order, present
 from millstream.engine.receivers import Receiver
+from millstream.engine.sending import Sender
 from millstream.engine.store import Shelf
-from millstream.operators import Exchange, Stored
+from millstream.operators import Stored
 
-Mailbox = dict[tuple[Exchange, int], list[Changes]]
+Mailbox = dict[tuple[Node, int], list[Changes]]
 
 
 @dataclass
@@ -43,6 +45,7 @@ class LocalHost:
     clock: Clock = field(default_factory=Clock.start)
     positions: dict[str, dict[str, Any]] = field(default_factory=dict)
     states: dict[tuple[int, int], dict[str, State]] = field(default_factory=dict)
+    hot: HotKeys = field(default_factory=HotKeys)
     batches: int = 0
     ticked: int = 0
     measures: Measures = field(default_factory=Measures)
@@ -78,23 +81,23 @@ class LocalHost:
 
     def step(self, errands: list[Errand]) -> None:
         """Read, run all levels, and hand out the results."""
-        graph, streams = self.job.graph, self.job.streams
+        streams = self.job.streams
+        sender = Sender(self.job.graph, self.buckets, self.hot)
         hauls = [
-            run_errand(
-                e, streams[e.source], self.sources.get(e.source), graph, self.clock, self.buckets
-            )
+            run_errand(e, streams[e.source], self.sources.get(e.source), sender, self.clock)
             for e in errands
         ]
-        self.take(hauls, [e.source for e in errands])
+        self._take(hauls, [e.source for e in errands], sender)
 
-    def take(self, hauls: list[Haul], names: list[str]) -> None:
+    def _take(self, hauls: list[Haul], names: list[str], sender: Sender) -> None:
         headers = [header for haul in hauls for header in haul.headers]
         after = self.job.advance(self.clock, headers)
         spans = self.job.spans(self.clock, after)
         told = [(0, haul.counts) for haul in hauls]
-        results = self._levels(hauls, spans, told)
+        results = self._levels(hauls, spans, sender, told)
         self.measures = self.measures.after(told, self.job.graph, spans)
         self.clock = after
+        self.hot = self.hot.after(sender.news, self.job.graph.meetings, self.buckets)
         self.batches += 1
         for name, haul in zip(names, hauls):
             if self.job.streams[name].of is not None:
@@ -129,7 +132,9 @@ class LocalHost:
             Shelf.at(folder, *at).write(self.batches, held)
         states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
-        return replace(self, job=self.job.with_strategy(strategy), clock=clock, states=states)
+        hot = HotKeys.from_json(json.loads(json.dumps(self.hot.to_json())))
+        job = self.job.with_strategy(strategy)
+        return replace(self, job=job, clock=clock, states=states, hot=hot)
 
     def finish(self) -> None:
         for name in self.job.keeping:
@@ -158,24 +163,28 @@ class LocalHost:
             receiver.rows(name, rows, self.batches)
 
     def _levels(
-        self, hauls: list[Haul], spans: Mapping[Node, Any], told: list[tuple[int, Counts]]
+        self,
+        hauls: list[Haul],
+        spans: Mapping[Node, Any],
+        sender: Sender,
+        told: list[tuple[int, Counts]],
     ) -> dict[Node, list[Changes]]:
         """The results of all levels; what their operators did is added to `told`."""
         graph = self.job.graph
         mail: Mailbox = {}
         for haul in hauls:
-            for exchange, place, changes, _ in haul.sent:
-                mail.setdefault((exchange, place), []).append(changes)
+            for box, place, changes, _ in haul.sent:
+                mail.setdefault((box, place), []).append(changes)
         results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
         for number in range(1, graph.depth + 1):
             for place in range(self.buckets):
                 saved = self.states.get((number, place), {})
-                bucket = Bucket(graph, number, place, self.buckets, spans, saved)
+                bucket = Bucket(graph, number, place, self.buckets, spans, saved, self.hot)
                 received = {
-                    e: Changes.concat(mail.get((e, place), []), e.schema) for e in bucket.exchanges
+                    b: Changes.concat(mail.get((b, place), []), b.schema) for b in bucket.boxes
                 }
                 for level in bucket.steps(received):
-                    self._send(number, level, mail)
+                    _send(sender, number, level, mail)
                     for root in graph.roots:
                         if graph.level[root] == number:
                             results[root].append(level.output(root))
@@ -183,10 +192,12 @@ class LocalHost:
                 told.append((number, bucket.counts))
         return results
 
-    def _send(self, number: int, level: Level, mail: Mailbox) -> None:
-        graph = self.job.graph
-        for exchange in graph.exchanges:
-            if graph.level[exchange.input] == number:
-                out = level.output(exchange.input)
-                for bucket, part in split(out, exchange, self.buckets, level.bucket).items():
-                    mail.setdefault((exchange, bucket), []).append(part)
+
+def _send(sender: Sender, number: int, level: Level, mail: Mailbox) -> None:
+    """Put what a level gives into the mail of the levels above."""
+    graph = sender.graph
+    for exchange in graph.exchanges:
+        if graph.level[exchange.input] == number:
+            out = level.output(exchange.input)
+            for box, bucket, part in sender.parts(exchange, out, level.bucket):
+                mail.setdefault((box, bucket), []).append(part)

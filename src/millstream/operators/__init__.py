@@ -4,6 +4,7 @@ from millstream.operators.anti_join import AntiJoin
 from millstream.operators.attach import Attach
 from millstream.operators.coalesce import Coalesce
 from millstream.operators.delta_star import DeltaStar
+from millstream.operators.detour import Detour
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
@@ -63,6 +64,7 @@ OPERATORS = (
     Stored,
     Exchange,
     Retract,
+    Detour,
 )
 
 __all__ = [*(operator.__name__ for operator in OPERATORS), "OPERATORS", "StaticTable"]

@@ -11,6 +11,7 @@ from millstream.operators import (
     AntiJoin,
     Attach,
     DeltaStar,
+    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -147,7 +148,7 @@ def _ending(node: Node) -> str | None:
     if isinstance(node, UnionAll):
         found = dict.fromkeys(_ending(n) or "" for n in node.inputs if _has_ends(n))
         return " and ".join(found)
-    if isinstance(node, (Filter, Project, Exchange)):
+    if isinstance(node, (Filter, Project, Exchange, Detour)):
         return _ending(node.input)
     return content(node)
 
@@ -181,7 +182,7 @@ def _parts(node: Node) -> list[str]:
     """What the inputs of joins above each other hold, one of which may have no bound."""
     if isinstance(node, Join):
         return [part for child in node.inputs for part in _parts(child)]
-    if isinstance(node, (Filter, Project, Exchange)):
+    if isinstance(node, (Filter, Project, Exchange, Detour)):
         return _parts(node.input)
     return [content(node) or f"all {_rows_of(node)}"]
 

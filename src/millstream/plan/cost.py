@@ -15,6 +15,7 @@ from millstream.operators import (
     AntiJoin,
     Attach,
     DeltaStar,
+    Detour,
     Distinct,
     Dstream,
     Exchange,
@@ -93,6 +94,8 @@ class Costs:
         match node:
             case Scan():
                 return READ * out
+            case Detour():
+                return 0.0
             case Exchange(by=by):
                 return SEND * rows * (2 if by == EVERYWHERE else 1)
             case Join() | Attach() | NonRetroactiveJoin():

@@ -20,6 +20,8 @@ from millstream.operators import (
     TopK,
     UnionAll,
 )
+from millstream.plan.detours import with_detours
+from millstream.plan.levels import level_of
 
 Placed = tuple[Node, Spread]
 FEW = 1_000
@@ -33,20 +35,7 @@ def distribute(root: Node) -> Node:
     the heartbeat.
     """
     placed, _ = _place(root)
-    return placed if _crosses(placed) else Exchange(None, placed)
-
-
-@lru_cache(maxsize=10_000)
-def spread_of(node: Node) -> Spread:
-    """How the output of a distributed plan lies in buckets."""
-    return node.spread(*map(spread_of, node.inputs)) if node.inputs else None
-
-
-@lru_cache(maxsize=10_000)
-def level_of(node: Node) -> int:
-    """Level 0 runs where the rows are read; each exchange leads one level up."""
-    below = max((level_of(child) for child in node.inputs), default=0)
-    return below + isinstance(node, Exchange)
+    return with_detours(placed) if _crosses(placed) else Exchange(None, placed)
 
 
 def serves(given: Spread, need: Spread) -> bool:

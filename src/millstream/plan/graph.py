@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from millstream.algebra.node import Node, Spread, walk
 from millstream.operators import (
+    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -16,7 +17,7 @@ from millstream.operators import (
     RangeSlide,
     Scan,
 )
-from millstream.plan.distribute import spread_of
+from millstream.plan.levels import level_of, spread_of
 
 
 @dataclass(frozen=True)
@@ -36,29 +37,26 @@ class Graph:
     @cached_property
     def level(self) -> dict[Node, int]:
         """Level 0 runs where the rows are read; each exchange leads one level up."""
-        levels: dict[Node, int] = {}
-        for node in self.nodes:
-            below = max((levels[child] for child in node.inputs), default=0)
-            levels[node] = below + isinstance(node, Exchange)
-        return levels
+        return {node: level_of(node) for node in self.nodes}
 
     @property
     def depth(self) -> int:
         return max(self.level.values(), default=0)
 
     @cached_property
-    def landings(self) -> dict[Exchange, tuple[int, ...]]:
-        """The levels on which the rows of every exchange are wanted.
+    def landings(self) -> dict[Node, tuple[int, ...]]:
+        """The levels on which the rows of every exchange and detour are wanted.
 
         Operators without state are computed wherever somebody reads them, so an exchange may be
         read on a level higher than the one right above its input.
         """
-        found: dict[Exchange, set[int]] = {exchange: set() for exchange in self.exchanges}
+        found: dict[Node, set[int]] = {node: set() for node in self.nodes}
 
         def land(node: Node, level: int) -> None:
-            if isinstance(node, Exchange):
-                found[node].add(level)
-            elif node.stateless or node.follows_reader:
+            if level in found[node]:
+                return
+            found[node].add(level)
+            if node.stateless or node.follows_reader:
                 for child in node.inputs:
                     land(child, level)
 
@@ -68,7 +66,7 @@ class Graph:
             if not node.stateless and not node.follows_reader and not isinstance(node, Exchange):
                 for child in node.inputs:
                     land(child, self.level[node])
-        return {exchange: tuple(sorted(levels)) for exchange, levels in found.items()}
+        return {box: tuple(sorted(found[box])) for box in self.boxes}
 
     @cached_property
     def flows(self) -> dict[int, tuple[tuple[Node, ...], ...]]:
@@ -92,6 +90,28 @@ class Graph:
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
         return tuple(node for node in self.nodes if isinstance(node, Exchange))
+
+    @cached_property
+    def detours(self) -> dict[Exchange, tuple[Detour, ...]]:
+        """The detours above every exchange."""
+        found = [node for node in self.nodes if isinstance(node, Detour)]
+        return {e: tuple(d for d in found if d.input == e) for e in self.exchanges}
+
+    @property
+    def boxes(self) -> tuple[Node, ...]:
+        """Whatever is sent rows: exchanges and detours."""
+        return (*self.exchanges, *(d for found in self.detours.values() for d in found))
+
+    @cached_property
+    def meetings(self) -> dict[str, tuple[str, ...]]:
+        """The meetings of detours, and the sides that may be spread there."""
+        return {d.meeting: d.free for found in self.detours.values() for d in found}
+
+    @cached_property
+    def is_read_otherwise(self) -> dict[Exchange, bool]:
+        """For every exchange, whether others than detours read it."""
+        read = {c for n in self.nodes if not isinstance(n, Detour) for c in n.inputs}
+        return {e: e in read or e in self.roots for e in self.exchanges}
 
     @cached_property
     def spreads(self) -> dict[Node, Spread]:
@@ -124,6 +144,7 @@ class Graph:
             for child in node.inputs:
                 readers.setdefault(child, []).append(node)
 
+        @cache
         def asked(node: Node) -> bool:
             if node in self.roots:
                 return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from millstream.aggregates.ordered import ORDERED
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
@@ -111,6 +113,7 @@ def _streams(node: Node) -> str:
     return " and ".join(f'"{name}"' for name in names)
 
 
+@lru_cache(maxsize=10_000)
 def is_endless(node: Node) -> bool:
     """True when rows never leave by themselves: every window on the way is unbounded."""
     match node:

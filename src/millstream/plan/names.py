@@ -14,6 +14,7 @@ from millstream.operators import (
     Attach,
     Coalesce,
     DeltaStar,
+    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -99,7 +100,7 @@ def _form(node: Node) -> _Form:
     match node:
         case Scan(stream=stream):
             return _Form((f"stream {stream}",))
-        case Exchange() | Coalesce() | Partial() | Project():
+        case Exchange() | Detour() | Coalesce() | Partial() | Project():
             return _form(node.input)
         case Filter(condition=condition, input=source):
             return _form(source).tested(*_tests(condition, lineage_of(source)))

@@ -17,6 +17,7 @@ from millstream.operators import (
     OPERATORS,
     AntiJoin,
     Attach,
+    Detour,
     Exchange,
     Filter,
     GroupBy,
@@ -278,6 +279,14 @@ def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Retract(" ".join(words), below)
 
 
+def _detour(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    side = tokens.take()
+    tokens.expect("of")
+    meeting = tokens.take()
+    tokens.expect("spreading")
+    return Detour(side, meeting, tokens.names(), below)
+
+
 _READERS: dict[str, Callable[..., Node]] = {
     "Scan": _scan,
     "Filter": _filter,
@@ -297,5 +306,6 @@ _READERS: dict[str, Callable[..., Node]] = {
     "Partial": _partial,
     "Exchange": _exchange,
     "Retract": _retract,
+    "Detour": _detour,
     "Tagged": _tagged,
 }

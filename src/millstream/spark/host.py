@@ -19,6 +19,7 @@ from millstream.algebra.changes import Changes, concat_rows
 from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held, read_states
+from millstream.engine.hot_keys import HotKeys, News
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, in_order, present
@@ -82,6 +83,7 @@ class SparkHost:
         for notice in notices:
             tell(notice)
         self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
+        self.hot = HotKeys.from_json(self.commit.hot) if self.commit else HotKeys()
         self.wanted = frozenset(job.telling) if wanted is None else wanted
         self.receivers = receivers(self.commit)
         self.lock = threading.Lock()
@@ -271,7 +273,8 @@ class SparkHost:
     def _run(self, frame: DataFrame, number: int) -> None:
         started = time.perf_counter()
         self._begun = number
-        job, path, clock = self.job, self._parcel, self.clock.to_json()
+        job, path = self.job, self._parcel
+        clock, hot = self.clock.to_json(), self.hot.to_json()
         if self.foreign:
             from millstream.spark.foreign import together
 
@@ -279,11 +282,12 @@ class SparkHost:
         planned = () if self.foreign else self._planned(number)
         if planned:
             frame = self.session.range(0, len(planned), 1, len(planned))
-        flow = frame.mapInArrow(packer(path, clock, number, planned), WIRE)
+        flow = frame.mapInArrow(packer(path, clock, hot, number, planned), WIRE)
         for level in range(1, job.graph.depth + 1):
             flow = flow.repartitionById(self.buckets, "bucket")
             before = self._left_by(level)
-            flow = flow.mapInArrow(level_runner(path, clock, level, number, before), WIRE)
+            runner = level_runner(path, clock, hot, level, number, before)
+            flow = flow.mapInArrow(runner, WIRE)
         table = flow.where(f"level = {DRIVER}").toArrow()
         gathered = time.perf_counter()
         self._finish_batch(job, table.to_pylist(), number, started, gathered)
@@ -312,6 +316,8 @@ class SparkHost:
         after = job.advance(self.clock, headers)
         told = [(r["number"], json.loads(r["blob"])) for r in rows if r["kind"] == "counts"]
         measures = self.measures.after(told, job.graph, job.spans(self.clock, after))
+        news = [News.from_json(json.loads(r["blob"])) for r in rows if r["kind"] == "news"]
+        hot = self.hot.after(news, job.graph.meetings, self.buckets)
         self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         commit = Commit(
@@ -327,9 +333,11 @@ class SparkHost:
             drains=job.drains,
             measures=measures.to_json(),
             choices={part: list(steps) for part, steps in job.choices.items()},
+            hot=hot.to_json(),
         )
         self.checkpoint.write(commit)
-        self.commit, self.clock, self.measures = commit, after, measures
+        self.commit, self.clock = commit, after
+        self.measures, self.hot = measures, hot
         shutil.rmtree(self._scratch / str(number), ignore_errors=True)
         self._report(rows, headers, number, started, gathered)
         if job.streams and all(after.sources[n].ended for n in job.streams):

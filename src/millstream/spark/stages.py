@@ -14,17 +14,19 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, no_rows
+from millstream.algebra.node import Node
 from millstream.algebra.state import Log
 from millstream.algebra.time import DAWN
 from millstream.connect.source import Slab
 from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
 from millstream.engine.errands import Errand, Haul, pack, run_errand
-from millstream.engine.level import Bucket, Level, split
+from millstream.engine.hot_keys import HotKeys
+from millstream.engine.level import Bucket, Level
 from millstream.engine.measures import Counts
 from millstream.engine.outputs import late_schema
+from millstream.engine.sending import Sender
 from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
-from millstream.operators import Exchange
 from millstream.spark.parcel import Parcel, load_parcel
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
@@ -49,7 +51,11 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def packer(
-    path: str, clock: dict[str, Any], number: int, planned: tuple[tuple[str, ...], ...] = ()
+    path: str,
+    clock: dict[str, Any],
+    hot: dict[str, Any],
+    number: int,
+    planned: tuple[tuple[str, ...], ...] = (),
 ) -> Callable[[Batches], Batches]:
     """Errands in, packed changes and word of the time out.
 
@@ -59,6 +65,7 @@ def packer(
     def stage(batches: Batches) -> Batches:
         parcel, before = load_parcel(path), Clock.from_json(clock)
         post = Post(parcel, number)
+        sender = Sender(parcel.job.graph, parcel.buckets, HotKeys.from_json(hot))
         foreign: dict[str, list[dict[str, Any]]] = {}
         for row in _incoming(batches, planned):
             if row["errand"] is None:
@@ -70,14 +77,14 @@ def packer(
                     errand,
                     parcel.job.streams[errand.source],
                     parcel.sources.get(errand.source),
-                    parcel.job.graph,
+                    sender,
                     before,
-                    parcel.buckets,
                 )
                 yield _wire(_haul_rows(errand.source, haul, post))
         for name, rows in foreign.items():
-            for haul in _pack_foreign(name, rows, parcel, before):
+            for haul in _pack_foreign(name, rows, parcel, sender, before):
                 yield _wire(_haul_rows(name, haul, post))
+        yield _wire(_news(sender))
 
     return stage
 
@@ -92,7 +99,12 @@ def _incoming(batches: Batches, planned: tuple[tuple[str, ...], ...]) -> Iterato
 
 
 def level_runner(
-    path: str, clock: dict[str, Any], number: int, batch_number: int, before_number: int
+    path: str,
+    clock: dict[str, Any],
+    hot: dict[str, Any],
+    number: int,
+    batch_number: int,
+    before_number: int,
 ) -> Callable[[Batches], Batches]:
     """The changes of one bucket in, the level's changes and results out; state is kept on a shelf.
 
@@ -111,7 +123,10 @@ def level_runner(
                 yield batch.take(pa.array(others))
             mine += batch.take(pa.array(here, pa.int64())).to_pylist()
         if mine:
-            yield _wire(_run_level(parcel, before, number, batch_number, before_number, mine))
+            sender = Sender(parcel.job.graph, parcel.buckets, HotKeys.from_json(hot))
+            yield _wire(
+                _run_level(parcel, before, sender, number, batch_number, before_number, mine)
+            )
 
     return stage
 
@@ -119,6 +134,7 @@ def level_runner(
 def _run_level(
     parcel: Parcel,
     before: Clock,
+    sender: Sender,
     number: int,
     batch_number: int,
     before_number: int,
@@ -129,14 +145,15 @@ def _run_level(
     headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
     spans = job.spans(before, job.advance(before, headers))
     shelf = Shelf.at(parcel.state, number, place)
-    bucket = Bucket(graph, number, place, parcel.buckets, spans, shelf.read(before_number))
-    mail = {exchange: _mail(exchange, rows) for exchange in bucket.exchanges}
+    saved = shelf.read(before_number)
+    bucket = Bucket(graph, number, place, parcel.buckets, spans, saved, sender.hot)
+    mail = {box: _mail(box, rows) for box in bucket.boxes}
     loaded = time.perf_counter()
     out: list[Row] = []
     post = Post(parcel, batch_number)
     told = 0
     for level in bucket.steps(mail):
-        out += _sent(parcel, number, level, post)
+        out += _sent(sender, number, level, post)
         for name, root in job.telling.items():
             if graph.level[root] == number:
                 result = level.output(root)
@@ -160,37 +177,38 @@ def _run_level(
     }
     out.append((DRIVER, 0, "stats", "", 0, json.dumps(stats).encode()))
     out.append(_counts_row(number, bucket.counts))
-    return out
+    return out + _news(sender)
 
 
 def _counts_row(level: int, counts: Counts) -> Row:
     return DRIVER, 0, "counts", "", level, json.dumps(counts).encode()
 
 
-def _mail(exchange: Exchange, rows: list[dict[str, Any]]) -> Changes:
-    """What was sent to an exchange in this bucket, in the order of arrival."""
-    parts = sorted(
-        (r for r in rows if r["name"] == exchange.fingerprint), key=lambda r: r["number"]
-    )
-    return Changes.concat([Changes.from_batch(opened(r)) for r in parts], exchange.schema)
+def _mail(box: Node, rows: list[dict[str, Any]]) -> Changes:
+    """What was sent to an exchange or detour in this bucket, in the order of arrival."""
+    parts = sorted((r for r in rows if r["name"] == box.fingerprint), key=lambda r: r["number"])
+    return Changes.concat([Changes.from_batch(opened(r)) for r in parts], box.schema)
 
 
-def _sent(parcel: Parcel, number: int, level: Level, post: Post) -> list[Row]:
+def _sent(sender: Sender, number: int, level: Level, post: Post) -> list[Row]:
     """What a level sends to the levels above."""
-    graph = parcel.job.graph
+    graph = sender.graph
     return [
-        post.row(landing, target, exchange.fingerprint, part.to_batch(), level.bucket)
+        post.row(landing, target, box.fingerprint, part.to_batch(), level.bucket)
         for exchange in graph.exchanges
         if graph.level[exchange.input] == number
-        for landing in graph.landings[exchange]
-        for target, part in split(
-            level.output(exchange.input), exchange, parcel.buckets, level.bucket
-        ).items()
+        for box, target, part in sender.parts(exchange, level.output(exchange.input), level.bucket)
+        for landing in graph.landings[box]
     ]
 
 
+def _news(sender: Sender) -> list[Row]:
+    blobs = [json.dumps(news.to_json()).encode() for news in sender.news]
+    return [(DRIVER, 0, "news", "", 0, blob) for blob in blobs]
+
+
 def _pack_foreign(
-    name: str, rows: list[dict[str, Any]], parcel: Parcel, before: Clock
+    name: str, rows: list[dict[str, Any]], parcel: Parcel, sender: Sender, before: Clock
 ) -> Iterator[Haul]:
     """Rows that another Spark source has brought, in partitions side by side.
 
@@ -210,7 +228,7 @@ def _pack_foreign(
         numbers = np.arange(seq + 1, seq + 1 + batch.num_rows)
         gate = Gate(largest.get(row["part"]), beat, now)
         slab = Slab(batch, numbers, no_rows(ERRORS))
-        haul = pack(stream, slab, gate, parcel.job.graph, parcel.buckets, seq, lambda s=slab: s)
+        haul = pack(stream, slab, gate, sender, seq, lambda s=slab: s)
         if (told := haul.headers[0].largest) is not None:
             largest[row["part"]] = max(told, largest.get(row["part"], told))
         seq += batch.num_rows
@@ -225,10 +243,10 @@ def _pack_foreign(
 
 def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
     rows: list[Row] = []
-    for exchange, bucket, changes, turn in haul.sent:
-        for landing in post.parcel.job.graph.landings[exchange]:
+    for box, bucket, changes, turn in haul.sent:
+        for landing in post.parcel.job.graph.landings[box]:
             packed = changes.to_batch()
-            rows.append(post.row(landing, bucket, exchange.fingerprint, packed, turn))
+            rows.append(post.row(landing, bucket, box.fingerprint, packed, turn))
     for header in haul.headers:
         blob = json.dumps(asdict(header)).encode()
         rows += [

@@ -1,0 +1,123 @@
+"""Detours: the joins whose hot keys many buckets may share."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from millstream.algebra.node import EVERYWHERE, Node, home_of, map_inputs, one_bucket, with_inputs
+from millstream.operators import (
+    AntiJoin,
+    Attach,
+    DeltaStar,
+    Detour,
+    Distinct,
+    Exchange,
+    Join,
+    Now,
+    Range,
+    RangeSlide,
+    SemiJoin,
+    Stored,
+    Tagged,
+    UnionAll,
+)
+from millstream.operators.detour import LEFT, RIGHT
+from millstream.plan.levels import level_of, spread_of
+
+
+def with_detours(root: Node) -> Node:
+    """A distributed plan in which joins may spread hot keys, where nobody relies on how their rows
+    lie: who does saves an exchange, and a level, by it."""
+    relied = _relied_on(root)
+    done: dict[Node, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if node not in done:
+            own = map_inputs(node, visit)
+            if isinstance(own, Exchange) and home_of(own.by, 1) is not None:
+                own = replace(own, by=one_bucket(own.input.meaning))
+            done[node] = own if node in relied else _detoured(own)
+        return done[node]
+
+    return visit(root)
+
+
+def _relied_on(root: Node) -> set[Node]:
+    """The nodes that somebody reads who needs their rows to lie as they do.
+
+    A result is stored as its changes are told, so that both rest on the same join.
+    """
+    seen: set[tuple[Node, bool]] = set()
+
+    def visit(node: Node, relied: bool) -> None:
+        relied = relied and spread_of(node) is not None
+        if (node, relied) in seen:
+            return
+        seen.add((node, relied))
+        match node:
+            case Exchange(input=below):
+                visit(below, False)
+            case Tagged(input=Exchange(input=below)) | Tagged(input=below) | Stored(input=below):
+                visit(below, True)
+            case _:
+                together = relied or node.needs is not None or _must_meet(node)
+                for below in node.inputs:
+                    visit(below, together)
+
+    visit(root, False)
+    return {node for node, relied in seen if relied}
+
+
+def _must_meet(node: Node) -> bool:
+    """True of two inputs whose rows meet where they lie; not when the right one is everywhere."""
+    return node.pairs is not None and spread_of(node.inputs[1]) != EVERYWHERE
+
+
+def _detoured(node: Node) -> Node:
+    """A join with detours on both sides, if one of them may be spread."""
+    if not node.takes_right_everywhere:
+        return node
+    left, right = node.inputs
+    theirs = right.input if isinstance(right, (Distinct, DeltaStar)) else right
+    if not (_is_by_columns(left) and _is_by_columns(theirs)):
+        return node
+    free = []
+    if _only_adds(left) and _ends(theirs):
+        free.append(LEFT)
+    if isinstance(node, Join) and theirs is right and _only_adds(right) and _ends(left):
+        free.append(RIGHT)
+    if not free:
+        return node
+    described = " ".join((left.meaning, theirs.meaning, *free))
+    name = f"m{hashlib.sha256(described.encode()).hexdigest()[:8]}"
+    mine = Detour(LEFT, name, tuple(free), left)
+    other: Node = Detour(RIGHT, name, tuple(free), theirs)
+    if theirs is not right:
+        other = with_inputs(right, {"input": other})
+    return with_inputs(node, {"left": mine, "right": other})
+
+
+def _is_by_columns(node: Node) -> bool:
+    return (
+        isinstance(node, Exchange)
+        and node.by not in (None, EVERYWHERE)
+        and home_of(node.by, 1) is None
+    )
+
+
+def _only_adds(exchange: Node) -> bool:
+    """True when no row is taken back, under any strategy: rows come straight from a stream."""
+    return level_of(exchange) == 1 and exchange.only_adds
+
+
+def _ends(node: Node) -> bool:
+    """True when the ends of rows are known, where the strategy does not hide them."""
+    match node:
+        case Now() | Range() | RangeSlide(length=int()):
+            return True
+        case Join() | UnionAll():
+            return (any if isinstance(node, Join) else all)(map(_ends, node.inputs))
+        case Exchange() | Distinct() | DeltaStar() | SemiJoin() | AntiJoin() | Attach():
+            return _ends(node.inputs[0])
+    return node.stateless and bool(node.inputs) and _ends(node.inputs[0])
