@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-LOWER = 0xFFFFFFFF
-UPPER = ~LOWER
+LARGE = 1 << 17
+"""A table of so many places still lies in the cache; it grows beyond that only when it is full."""
 
 
 def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.ndarray]:
@@ -27,7 +27,8 @@ def factorize(arrays: Sequence[pa.Array], length: int) -> tuple[np.ndarray, np.n
         return np.zeros(length, np.int64), np.zeros(min(length, 1), np.int64)
     if len(words) == 1 and _is_narrow(words[0]):
         return _factorize_narrow(words[0])
-    return _factorize_wide(np.ascontiguousarray(np.stack(words, axis=1)))
+    rows = np.ascontiguousarray(np.stack(words, axis=1))
+    return _factorize_wide(rows, _hash_rows(rows))
 
 
 def buckets_of(arrays: Sequence[pa.Array], length: int, buckets: int) -> np.ndarray:
@@ -275,53 +276,54 @@ def _hash_row(words, i):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, inline="always")
-def _same_row(words, i, j):  # type: ignore[no-untyped-def]
-    for k in range(words.shape[1]):  # noqa: SIM110 (Numba does not compile it)
-        if words[i, k] != words[j, k]:
-            return False
-    return True
+@njit(cache=True)
+def _hash_rows(words: np.ndarray) -> np.ndarray:
+    out = np.empty(words.shape[0], np.uint64)
+    for i in range(len(out)):
+        out[i] = _hash_row(words, i)
+    return out
 
 
 @njit(cache=True)
-def _factorize_wide(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A table that grows with the groups; its slots hold the upper half of the hash as well, so
-    that rows are compared only when they are equal, but for a few."""
-    n = words.shape[0]
+def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """By a table with open addresses. Rows are compared only when their hashes are equal."""
+    n = len(hashes)
     codes = np.empty(n, np.int64)
     first = np.empty(n, np.int64)
     size = 2048
-    table = np.full(size, -1, np.int64)
+    while size < 2 * n and size < LARGE:
+        size *= 2
+    table = np.full(size, -1, np.int32)
+    mask, one = np.uint64(size - 1), np.uint64(1)
     groups = 0
     for i in range(n):
-        h = _hash_row(words, i)
-        upper = np.int64(h >> np.uint64(33)) << 32
-        slot = np.int64(h & np.uint64(size - 1))
-        code = -1
-        while table[slot] >= 0:
-            if table[slot] & UPPER == upper and _same_row(words, first[table[slot] & LOWER], i):
-                code = table[slot] & LOWER
-                break
-            slot = (slot + 1) & (size - 1)
-        if code < 0:
-            code = groups
-            first[groups] = i
-            table[slot] = upper | groups
-            groups += 1
-            if groups * 2 > size:
-                size *= 8
-                table = _enlarged(words, first, groups, size)
-        codes[i] = code
+        slot = hashes[i] & mask
+        code = table[slot]
+        while code >= 0:
+            j = first[code]
+            if hashes[j] == hashes[i]:
+                same = True
+                for k in range(words.shape[1]):
+                    if words[j, k] != words[i, k]:
+                        same = False
+                if same:
+                    break
+            slot = (slot + one) & mask
+            code = table[slot]
+        if code >= 0:
+            codes[i] = code
+            continue
+        table[slot] = groups
+        first[groups] = i
+        codes[i] = groups
+        groups += 1
+        if groups * 2 > size:
+            size *= 4
+            mask = np.uint64(size - 1)
+            table = np.full(size, -1, np.int32)
+            for g in range(groups):
+                slot = hashes[first[g]] & mask
+                while table[slot] >= 0:
+                    slot = (slot + one) & mask
+                table[slot] = g
     return codes, first[:groups].copy()
-
-
-@njit(cache=True)
-def _enlarged(words, first, groups, size):  # type: ignore[no-untyped-def]
-    table = np.full(size, -1, np.int64)
-    for g in range(groups):
-        h = _hash_row(words, first[g])
-        slot = np.int64(h & np.uint64(size - 1))
-        while table[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        table[slot] = (np.int64(h >> np.uint64(33)) << 32) | g
-    return table
