@@ -11,10 +11,11 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 860, 340
 TOP, BOTTOM, LEFT, PANEL, GAP = 84, 286, 64, 350, 72
+OURS = "update_pattern"
 MARKS = {
     "negative": ("a", "square"),
     "direct": ("b", "triangle"),
-    "update_pattern": ("c", "circle"),
+    OURS: ("c", "circle"),
     "ends": ("d", "diamond"),
     "open": ("e", "bar"),
 }
@@ -84,7 +85,7 @@ class Panel:
             yield f'<path class="axis" d="M{x:.1f} {BOTTOM} v5"/>'
             place = f'x="{x:.1f}" y="{BOTTOM + 20}" text-anchor="{anchor}"'
             yield f"<text {place}>{_short(window)}</text>"
-        for name in strategies(self.figures):
+        for name in sorted(strategies(self.figures), key=lambda name: name == OURS):
             yield from self._line(name)
 
     def _line(self, name: str) -> Iterator[str]:
