@@ -442,6 +442,8 @@ class Session:
         root = query.content_root or query.changes_root
         held = self.held() if stage != "bound" else None
         chooser = Chooser() if held is None else Chooser(held.job.choices, held.facts)
+        if self.settings.rules == "fixed":
+            chooser = Chooser(most=1)
         if stage in ("physical", "state"):
             return physical(root, self.settings, query.views, chooser=chooser)
         if stage == "bound" or self.settings.rules == "off":

@@ -27,8 +27,7 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made, `hot` the keys whose
-    rows are spread.
+    gave, `choices` how plans were made, `hot` the keys whose rows are spread.
     """
 
     batch: int
