@@ -26,15 +26,18 @@ SCRIPT = f"{STREAMS}CREATE VIEW pairs AS {PAIRS.format(window=50)};\n"
 MORE = f"{SCRIPT}CREATE VIEW later AS {PAIRS.format(window=60)};\n"
 
 
+KEYS = {
+    "a": lambda t, i: (7 * t + i) % 100,
+    "b": lambda t, i: (3 * t + i) % 300,
+    "c": lambda t, i: (t + i) % 100 if t % 25 == 0 else 1000 + i * t,
+}
+"""Rows of `a` and `c` hardly ever meet, which nobody knows in the beginning."""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Rows of `a` and `c` hardly ever meet, which nobody knows in the beginning."""
-    for name in "abc":
-        rows = []
-        for t in range(1, 201):
-            apart = 1000 if name == "c" and t % 50 else 0
-            step = 2 if name == "b" else 1
-            rows += [f"{t},{i * step + apart},{t}" for i in range(10)]
+    for name, key in KEYS.items():
+        rows = [f"{t},{key(t, i)},{t}" for t in range(1, 201) for i in range(10)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["ts,k,v", *rows]) + "\n")
     return tmp_path
 

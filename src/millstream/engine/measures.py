@@ -116,7 +116,8 @@ class Measures:
     ) -> Measures:
         """The measures with one more batch. `told` is what was counted, with the level it was on.
 
-        What several nodes compute, or one on several levels, counts once.
+        What several nodes compute, or one on several levels, counts once; what only hands rows on
+        does not count.
         """
         levels: dict[int, Counts] = {}
         for level, counts in told:

@@ -27,6 +27,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retract,
     Scan,
     SemiJoin,
     TableScan,
@@ -100,7 +101,7 @@ def _form(node: Node) -> _Form:
     match node:
         case Scan(stream=stream):
             return _Form((f"stream {stream}",))
-        case Exchange() | Detour() | Coalesce() | Partial() | Project():
+        case Exchange() | Detour() | Retract() | Coalesce() | Partial() | Project():
             return _form(node.input)
         case Filter(condition=condition, input=source):
             return _form(source).tested(*_tests(condition, lineage_of(source)))
