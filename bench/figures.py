@@ -11,14 +11,14 @@ from pathlib import Path
 
 WIDTH, HEIGHT = 860, 340
 TOP, BOTTOM, LEFT, PANEL, GAP = 84, 286, 64, 350, 72
+OURS = "update_pattern"
 MARKS = {
     "negative": ("a", "square"),
     "direct": ("b", "triangle"),
-    "update_pattern": ("c", "circle"),
+    OURS: ("c", "circle"),
+    "ends": ("d", "diamond"),
+    "open": ("e", "bar"),
 }
-OTHERS = ("d", "diamond")
-"""Of strategies that have no place of their own above."""
-
 STYLE = """
     text { font: 13px "DejaVu Sans", Verdana, Helvetica, sans-serif; fill: #1f3244 }
     .title { font-weight: bold; font-size: 15px }
@@ -26,10 +26,12 @@ STYLE = """
     polyline { fill: none; stroke-width: 2.2 }
     .a { stroke: #b3541e; fill: #b3541e } .b { stroke: #7a5ba6; fill: #7a5ba6 }
     .c { stroke: #1f7a4d; fill: #1f7a4d } .d { stroke: #5b6b7a; fill: #5b6b7a }
+    .e { stroke: #1d6fa5; fill: #1d6fa5 }
     @media (prefers-color-scheme: dark) {
       text { fill: #dfe7ee } .ground { fill: #15202b } .grid { stroke: #2c3a47 }
       .a { stroke: #f2a172; fill: #f2a172 } .b { stroke: #c3a8ec; fill: #c3a8ec }
       .c { stroke: #6fd6a2; fill: #6fd6a2 } .d { stroke: #a9b8c6; fill: #a9b8c6 }
+      .e { stroke: #7cc0ee; fill: #7cc0ee }
     }
     polyline { fill: none !important }
 """
@@ -83,11 +85,11 @@ class Panel:
             yield f'<path class="axis" d="M{x:.1f} {BOTTOM} v5"/>'
             place = f'x="{x:.1f}" y="{BOTTOM + 20}" text-anchor="{anchor}"'
             yield f"<text {place}>{_short(window)}</text>"
-        for name in strategies(self.figures):
+        for name in sorted(strategies(self.figures), key=lambda name: name == OURS):
             yield from self._line(name)
 
     def _line(self, name: str) -> Iterator[str]:
-        color, shape = MARKS.get(name, OTHERS)
+        color, shape = MARKS[name]
         points = [(self.x(w), self.y(v)) for w, v in zip(self.windows, self.values(name))]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         yield f'<polyline class="{color}" points="{path}"/>'
@@ -102,7 +104,7 @@ def draw(title: str, figures: Figures) -> str:
     parts = [f'<text class="title" x="{LEFT}" y="26">{title}</text>']
     x = LEFT
     for name in strategies(figures):
-        color, shape = MARKS.get(name, OTHERS)
+        color, shape = MARKS[name]
         parts += [_mark(shape, color, x + 5, 45), f'<text x="{x + 16}" y="49">{name}</text>']
         x += 40 + 8 * len(name)
     for number, name in enumerate(measured):
@@ -137,6 +139,8 @@ def _mark(shape: str, color: str, x: float, y: float) -> str:
             )
         case "triangle":
             return f'<path class="{color}" d="M{x:.1f} {y - 5:.1f} l5 9 h-10 Z"/>'
+        case "bar":
+            return f'<path class="{color}" d="M{x - 5:.1f} {y - 1.5:.1f} h10 l0 3 h-10 Z"/>'
     return f'<path class="{color}" d="M{x:.1f} {y - 5:.1f} l5 5 l-5 5 l-5 -5 Z"/>'
 
 

@@ -29,7 +29,14 @@ from millstream.spark.host import BatchReport, SparkHost
 WINDOWS = (2_000, 20_000, 100_000, 200_000)
 STRATEGIES = {name: {"strategy": name} for name in ("negative", "direct", "update_pattern")}
 OURS = "update_pattern"
-BATCHES = {1_000: 40, 10_000: 12}
+FORCED = {
+    "ends": {"strategy": OURS, "negation": "ends"},
+    "open": {"strategy": OURS, "negation": "negative"},
+}
+"""Between these two `update_pattern` chooses above a negation, by what it measures."""
+
+NEGATIONS = ("3", "5 negation below", "5 negation above")
+BATCHES = {1_000: 30, 10_000: 10}
 """Tuples in a batch, on all links of a query, and how many batches of it are measured."""
 
 WARM_UP = 2
@@ -53,8 +60,7 @@ def in_operators(
 ) -> Found:
     """By query, window and strategy: microseconds per 1,000 tuples, and the state held."""
     return {
-        query: {str(window): _turns(QUERIES[query], window, form) for window in windows}
-        for query in queries
+        query: {str(window): _turns(query, window, form) for window in windows} for query in queries
     }
 
 
@@ -142,13 +148,15 @@ def without_arrival(changes: Changes) -> Changes:
     return replace(changes, seq=np.zeros(len(changes), np.int64))
 
 
-def _turns(text: str, window: int, form: str) -> dict[str, Figures]:
+def _turns(query: str, window: int, form: str) -> dict[str, Figures]:
     """One batch of every strategy after the other, so that all see the same noise.
 
     States are values: the same batches are done again from the same state, and of every batch the
     fastest of the rounds counts. The mean of the batches has in it what is done only now and then.
     """
-    runs = {name: Run.of(text, window, form, given) for name, given in STRATEGIES.items()}
+    variants = {**STRATEGIES, **FORCED} if query in NEGATIONS else STRATEGIES
+    text = QUERIES[query]
+    runs = {name: Run.of(text, window, form, given) for name, given in variants.items()}
     for run in runs.values():
         run.fill(window)
     gc.collect()
@@ -220,23 +228,24 @@ def show(title: str, found: Found) -> None:
     )
     for measured in names:
         table = Table(title=f"{title}: {measured}", title_justify="left")
-        for column in ("query", "window", *STRATEGIES, "best other : ours"):
+        columns = dict.fromkeys(n for w in found.values() for f in w.values() for n in f)
+        for column in ("query", "window", *columns, "best other : ours"):
             table.add_column(column, justify="left" if column == "query" else "right")
         for query, windows in found.items():
             for window, figures in windows.items():
-                values = [figures[name][measured] for name in STRATEGIES]
+                values = [figures.get(name, {}).get(measured) for name in columns]
                 table.add_row(
                     query,
                     f"{int(window):,}",
-                    *(f"{value:,.0f}" for value in values),
+                    *("" if value is None else f"{value:,.0f}" for value in values),
                     f"{ratio(figures, measured):.2f}",
                 )
-        Console(width=110).print(table)
+        Console(width=120).print(table)
 
 
 def ratio(figures: Mapping[str, Figures], measured: str) -> float:
-    """How many times the best of the other strategies costs what ours does."""
-    others = [figures[name][measured] for name in STRATEGIES if name != OURS]
+    """How many times what ours costs the best of the others does."""
+    others = [given[measured] for name, given in figures.items() if name != OURS]
     return min(others) / max(figures[OURS][measured], 1e-9)
 
 

@@ -269,18 +269,12 @@ class Database:
 
     def _refresh(self) -> None:
         """Let new queries begin with what tables hold by now."""
-        self._learn()
         if self._host is not None:
             self.session.refresh(self._host.clock.beats)
 
     def _held(self) -> Held | None:
         """What operators hold in the job that runs, or held when it ended."""
         return None if self._last is None else self._last.held()
-
-    def _learn(self) -> None:
-        """Let EXPLAIN know what the job has measured."""
-        if self._last is not None:
-            self.session.learn(self._last.job, self._last.measures)
 
     def _changed(self) -> None:
         """Tell a running job about queries that came or went."""
@@ -312,7 +306,6 @@ class QueryHandle:
 
     def explain(self, stage: str = "optimized") -> str:
         """The plan at a stage; "cost" goes by what the job has measured, if it runs or has run."""
-        self._database._learn()
         return self._database.session.explain(self._query, stage)
 
     def picture(self, stage: str = "optimized") -> str:

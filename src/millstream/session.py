@@ -31,7 +31,6 @@ from millstream.connect.table import TableFiles
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables
-from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
@@ -54,10 +53,10 @@ from millstream.lang import (
     to_sql,
 )
 from millstream.operators import Scan
-from millstream.plan.alternatives import Choices, Chooser
+from millstream.plan.alternatives import Chooser
 from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.explain_cost import cost_text
-from millstream.plan.facts import NOTHING, Facts
+from millstream.plan.facts import NOTHING
 from millstream.plan.memory import growing
 from millstream.plan.picture import Drawing, picture
 from millstream.plan.strategy import physical
@@ -72,8 +71,7 @@ class Session:
     """The names, queries and settings that statements have made so far.
 
     `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
-    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run, and `choices` and
-    `facts` are what it has chosen and measured.
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run.
     """
 
     base: str = "."
@@ -83,8 +81,6 @@ class Session:
     catalog: Catalog = field(default_factory=Catalog)
     queries: dict[str, Query] = field(default_factory=dict)
     pinned: dict[str, str] = field(default_factory=dict)
-    choices: Choices = field(default_factory=dict)
-    facts: Facts = NOTHING
     _bare: int = 0
     _live: LiveTables | None = None
     _scratch: TemporaryDirectory | None = None
@@ -444,7 +440,10 @@ class Session:
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
-        chooser = Chooser(self.choices, self.facts)
+        held = self.held() if stage != "bound" else None
+        chooser = Chooser() if held is None else Chooser(held.job.choices, held.facts)
+        if self.settings.rules == "fixed":
+            chooser = Chooser(most=1)
         if stage in ("physical", "state"):
             return physical(root, self.settings, query.views, chooser=chooser)
         if stage == "bound" or self.settings.rules == "off":
@@ -452,12 +451,11 @@ class Session:
         return chooser.optimized(root, query.views)
 
     def _cost_of(self, query: Query) -> str:
-        root, strategy = query.content_root or query.changes_root, self.settings.strategy
-        return cost_text(root, query.views, self.choices, self.facts, query.domain, strategy)
-
-    def learn(self, job: Job, measures: Measures) -> None:
-        """Take up what a job has chosen and measured: plans are explained, and made, with it."""
-        self.choices, self.facts = job.choices, measures.facts(job.graph)
+        """The plans to choose from; with what was measured, if a job runs or has run."""
+        held, root = self.held(), query.content_root or query.changes_root
+        known, facts = ({}, NOTHING) if held is None else (held.job.choices, held.facts)
+        strategy = self.settings.strategy
+        return cost_text(root, query.views, known, facts, query.domain, strategy)
 
 
 def _checked(stage: str) -> str:

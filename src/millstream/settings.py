@@ -8,7 +8,7 @@ from typing import Any
 from millstream.errors import MillstreamError, closest
 
 CHOICES = {
-    "rules": ("on", "off"),
+    "rules": ("on", "fixed", "off"),
     "sharing": ("on", "off"),
     "strategy": ("negative", "direct", "update_pattern"),
     "negation": ("measured", "ends", "negative"),

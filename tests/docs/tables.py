@@ -166,9 +166,10 @@ AGGREGATES = {
 SETTINGS = {
     "batch_rows": "rows per batch and source",
     "buckets": "into how many parts state and work are divided; 0 is one for every core",
-    "rules": "rewrite plans before they run",
+    "rules": "rewrite plans before they run; `fixed` without those rules for which the cost decides",
     "sharing": "accepted; what queries have in common is always computed once",
-    "strategy": "accepted; there is one so far",
+    "strategy": "how rows leave: by negative rows, by known ends in lists, or as their pattern asks",
+    "negation": "how rows of a negation are told to leave under `update_pattern`",
     "search": "accepted; there is one so far",
     "native": "accepted; there is one so far",
 }

@@ -148,7 +148,10 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
             'setting "batch_rows" cannot be "-1"\n'
             "hint: Write a whole number from 1 to 100,000,000.",
         ),
-        (("--set", "rules=maybe"), 'setting "rules" cannot be "maybe"\nhint: Write on or off.'),
+        (
+            ("--set", "rules=maybe"),
+            'setting "rules" cannot be "maybe"\nhint: Write on or fixed or off.',
+        ),
         (
             ("--host", "local", "--checkpoint", "state"),
             "the local host keeps no checkpoint\nhint: Use --host spark.",

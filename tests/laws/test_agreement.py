@@ -57,6 +57,7 @@ def test_what_must_not_matter_does_not(name: str) -> None:
 @pytest.mark.slow
 def test_steps_inside_a_batch_do_not_matter(monkeypatch) -> None:
     monkeypatch.setattr("millstream.engine.level.STEP_ROWS", 3)
+    monkeypatch.setattr("millstream.engine.level.SEARCHING", 1)
     for seed in range(30_000, 30_000 + PER_CONFIGURATION):
         check(seed, {"batch_rows": "20"})
 

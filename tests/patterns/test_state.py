@@ -109,8 +109,10 @@ def test_every_part_that_is_said_is_kept_by_somebody(batches: list[Held]) -> Non
 NEVER_SEEN = {("SemiJoin", "waiting"), ("TopK", "far")} | {
     ("DeltaStar", "known"),
     ("DeltaStar", "promised"),
+    ("Retract", "due"),
 }
-"""What a row with a partner will do is told when it comes; the others are for many rows."""
+"""What a row with a partner will do is told when it comes; the others are for many rows, and a
+negation with many readers."""
 
 
 def test_what_is_said_to_be_empty_is(batches: list[Held]) -> None:

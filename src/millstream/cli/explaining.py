@@ -23,9 +23,10 @@ def explain_script(
     """What the command prints. A stage that does not exist is refused before the script is read."""
     stage = stage.lower()
     one_of("stage", stage, STAGES)
-    if checkpoint is not None and stage != "state":
+    if checkpoint is not None and stage not in ("state", "cost"):
         raise MillstreamError(
-            "--checkpoint is for --stage state", hint="Leave it out, or write --stage state."
+            "--checkpoint is for --stage state and --stage cost",
+            hint="Leave it out, or write --stage state.",
         )
     session = load(script, settings, tell=lambda text: None)
     if checkpoint is not None:

@@ -64,7 +64,7 @@ def run(
 def explain(
     script: Script,
     stage: Annotated[
-        str, typer.Option(help="bound, optimized, physical, patterns or state.")
+        str, typer.Option(help="bound, optimized, physical, patterns, state or cost.")
     ] = "optimized",
     query: Annotated[
         str | None, typer.Option(help="Only the query of this name.", metavar="NAME")
@@ -73,7 +73,8 @@ def explain(
         Path | None, typer.Option(help="Draw the plans into this file.", metavar="FILE.svg")
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="With --stage state: what operators hold there.")
+        Path | None,
+        typer.Option(help="With --stage state or cost: what operators hold, or had to do, there."),
     ] = None,
     set: SetOption = None,
 ) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
+from millstream.engine.measures import Measures
 from millstream.engine.store import DamagedState, Shelf, check_file, read_footer, write_whole
 from millstream.errors import MillstreamError, Notice
 from millstream.operators.retract import OPEN
+from millstream.plan.facts import NOTHING
 
 KEPT = 3
 
@@ -25,8 +27,7 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made, `hot` the keys whose
-    rows are spread.
+    gave, `choices` how plans were made, `hot` the keys whose rows are spread.
     """
 
     batch: int
@@ -200,6 +201,16 @@ def settled(job: Job, commit: Commit, holds_open: bool) -> Job:
         queries.append(replace(query, joined=joined))
     job = replace(job, queries=tuple(queries))
     return job.after(commit.ending, commit.drains) if holds_open else job
+
+
+def decided(job: Job, commit: Commit | None) -> Job:
+    """The job with the plans that it had; those of new queries follow what has been measured."""
+    if commit is None:
+        return job.decided({}, NOTHING)
+    known = {part: tuple(steps) for part, steps in commit.choices.items()}
+    guessed = job.decided(known, NOTHING)
+    measures = Measures.from_json(commit.measures)
+    return job.decided(known, measures.facts(guessed.graph)) if measures.of else guessed
 
 
 def fingerprints(job: Job) -> dict[str, str]:

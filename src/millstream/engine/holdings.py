@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from millstream.algebra.node import Node
 from millstream.algebra.state import Chunk, Log, Part, State
-from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints, settled
+from millstream.engine.checkpoint import Checkpoint, Commit, decided, fingerprints, settled
 from millstream.engine.job import Job
+from millstream.engine.measures import Measures
 from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError
+from millstream.plan.facts import Facts
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,18 @@ class Holding:
 
 @dataclass(frozen=True)
 class Held:
-    """The states that a job left after a batch, one mapping for every level and bucket."""
+    """The states that a job left after a batch, one mapping for every level and bucket; and what
+    it has measured."""
 
     job: Job
     batch: int
     states: tuple[Mapping[str, State], ...]
+    measures: Measures = field(default_factory=Measures)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the measures say, for those who choose between plans."""
+        return self.measures.facts(self.job.graph)
 
     @cached_property
     def found(self) -> dict[tuple[str, str], Holding]:
@@ -81,7 +90,8 @@ def held_in(folder: Path, job: Job) -> Held:
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     same = Job(job.streams, queries, job.settings, job.changes)
     states = read_states(checkpoint.state, commit.levels, commit.buckets, commit.batch)
-    return Held(settled(same, commit, checkpoint.holds_open(commit)), commit.batch, states)
+    same = decided(settled(same, commit, checkpoint.holds_open(commit)), commit)
+    return Held(same, commit.batch, states, Measures.from_json(commit.measures))
 
 
 def _last(paths: Iterable[Path]) -> Commit | None:

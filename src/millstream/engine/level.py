@@ -13,7 +13,7 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.measures import Counts, add_all, count
-from millstream.operators import Detour, Exchange, Scan
+from millstream.operators import AntiJoin, Attach, Detour, Exchange, Join, Scan, SemiJoin
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
 
@@ -22,6 +22,10 @@ Load = Callable[[str], State]
 
 STEP_ROWS = 131_072
 """A batch is worked through in steps of about this many rows, so that columns stay in the cache."""
+
+SEARCHING = 8
+"""Where rows are tested against an index, and do not become more, steps are so many times as long:
+looking through the chunks of a wide window then costs less for every row."""
 
 
 @dataclass
@@ -139,11 +143,18 @@ class Bucket:
         """The last instants of the steps of a flow, by the rows that come to it."""
         parts = [due[node].ts for node in flow if node in due]
         end = self.spans[flow[0]].end
-        if sum(map(len, parts)) <= STEP_ROWS:
+        most = STEP_ROWS * (SEARCHING if _only_tests(flow) else 1)
+        if sum(map(len, parts)) <= most:
             return [end]
         stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
-        inner = np.unique(stamps[STEP_ROWS::STEP_ROWS])
+        inner = np.unique(stamps[most::most])
         return [*(int(t) for t in inner if t < end), end]
+
+
+def _only_tests(flow: tuple[Node, ...]) -> bool:
+    """True when rows look for partners in a flow, and none are put together with theirs."""
+    pairing = any(isinstance(node, (Attach, Join)) for node in flow)
+    return not pairing and any(isinstance(node, (AntiJoin, SemiJoin)) for node in flow)
 
 
 def _part(span: Span, ends: list[int], step: int) -> Span:

@@ -46,11 +46,13 @@ class Chooser:
     """Takes the cheapest plan of every part, or the one that was taken before.
 
     Law: what is in `known` is done again, whatever is measured by now: the state of a query is that
-    of its plan. `made` has the steps of all parts, `looked_at` the plans that were compared.
+    of its plan. `made` has the steps of all parts, `looked_at` the plans that were compared, at
+    most so many of a part.
     """
 
     known: Choices = field(default_factory=dict)
     facts: Facts = NOTHING
+    most: int = MOST
     made: dict[str, Steps] = field(default_factory=dict)
     looked_at: dict[str, list[Alternative]] = field(default_factory=dict)
 
@@ -69,7 +71,7 @@ class Chooser:
         if name in self.known:
             self.made[name] = self.known[name]
             return _followed(plan, self.known[name], optimizer)
-        found = alternatives(plan, optimizer, self.facts)
+        found = alternatives(plan, optimizer, self.facts, self.most)
         best = cheapest(found)
         self.made[name], self.looked_at[name] = best.steps, found
         return best.plan
@@ -95,8 +97,10 @@ def _bare(node: Node) -> Node:
     return TableScan(table, node.keys, None if node.is_static else node.input)
 
 
-def alternatives(plan: Node, optimizer: Optimizer, facts: Facts) -> list[Alternative]:
-    """The plan, then those that are a step away, going on from the cheapest: at most MOST."""
+def alternatives(
+    plan: Node, optimizer: Optimizer, facts: Facts, most: int = MOST
+) -> list[Alternative]:
+    """The plan, then those that are a step away, going on from the cheapest."""
 
     def priced(plan: Node, steps: Steps) -> Alternative:
         done = optimizer.finished(plan)
@@ -104,17 +108,16 @@ def alternatives(plan: Node, optimizer: Optimizer, facts: Facts) -> list[Alterna
             plan, steps, cost_of(done if done.is_stream else Tagged(None, done), facts)
         )
 
-    steps = list(_steps(plan))
-    if not steps:
+    if most == 1 or not any(_steps(plan)):
         return [Alternative(plan, (), 0.0)]
     found = {plan: priced(plan, ())}
     open_ones = [plan]
-    while open_ones and len(found) < MOST:
+    while open_ones and len(found) < most:
         best = min(open_ones, key=lambda p: found[p].cost)
         open_ones.remove(best)
         for step in _steps(best):
             other = _taken(best, step, optimizer)
-            if other is not None and other not in found and len(found) < MOST:
+            if other is not None and other not in found and len(found) < most:
                 found[other] = priced(other, (*found[best].steps, step))
                 open_ones.append(other)
     return list(found.values())

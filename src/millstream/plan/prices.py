@@ -15,22 +15,22 @@ ROW = 20.0
 SEND = 110.0
 """A row changes buckets: it is split off, written, and read again."""
 
-PROBE = 150.0
+PROBE = 120.0
 """A row is hashed, put into an index, and looked for in another."""
 
-SORT = 55.0
+SORT = 30.0
 """A row of an index is sorted into a chunk four times as large."""
 
-PAIR = 150.0
+PAIR = 90.0
 """Two rows with equal keys are compared and made one."""
 
-COVER = 350.0
+COVER = 250.0
 """A left row of a semi- or antijoin is told again because of a partner."""
 
-COUNT = 100.0
+COUNT = 80.0
 """A row that comes or goes is added to the count of its value."""
 
-STAR = 90.0
+STAR = 40.0
 """A row of which it matters only how long it stays."""
 
 GROUP = 100.0
@@ -54,6 +54,6 @@ TELL = 200.0
 STORE = 50.0
 """A row of a stored result."""
 
-QUEUE, CALENDAR, LOOK = 10.0, 60.0, 5.0
+QUEUE, CALENDAR, LOOK = 2.0, 80.0, 8.0
 """A row with a known end is kept: in the order it came; by its end; or in a list, of which every
 row is looked at in every batch."""

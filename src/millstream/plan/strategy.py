@@ -45,7 +45,9 @@ def physical(
     It `drains` when it takes over state of another strategy: rows that were given out open are
     still taken back, and no operator stands in the plan that could not take that.
     """
-    root = (chooser or Chooser()).optimized(root, views) if settings.rules == "on" else root
+    if settings.rules != "off":
+        chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
+        root = chooser.optimized(root, views)
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
     root = distribute(_everywhere(root, _by_pattern) if by_pattern else root)
     if settings.strategy == NEGATIVE or drains:

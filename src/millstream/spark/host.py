@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.algebra.changes import Changes, concat_rows
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, fingerprints, settled
+from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, fingerprints, settled
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held, read_states
 from millstream.engine.hot_keys import HotKeys, News
@@ -27,7 +27,6 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
-from millstream.plan.facts import NOTHING
 from millstream.spark.errand_source import ErrandSource
 from millstream.spark.parcel import Parcel
 from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
@@ -78,7 +77,7 @@ class SparkHost:
             held = self.checkpoint.holds_open(self.commit)
             self.job = job = settled(job, self.commit, held)
         self.measures = Measures.from_json(self.commit.measures if self.commit else {})
-        self.job = job = self._decided(job)
+        self.job = job = decided(job, self.commit)
         self.buckets = self._bucket_count(notices)
         for notice in notices:
             tell(notice)
@@ -102,16 +101,6 @@ class SparkHost:
     @property
     def _scratch(self) -> Path:
         return self.checkpoint.folder / "scratch"
-
-    def _decided(self, job: Job) -> Job:
-        """The job with the plans it had; those of new queries follow what has been measured."""
-        known = {
-            p: tuple(steps) for p, steps in (self.commit.choices if self.commit else {}).items()
-        }
-        guessed = job.decided(known, NOTHING)
-        return (
-            job.decided(known, self.measures.facts(guessed.graph)) if self.measures.of else guessed
-        )
 
     def _bucket_count(self, notices: list[Notice]) -> int:
         asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
@@ -246,7 +235,7 @@ class SparkHost:
         if commit is None or not state.exists():
             return None
         states = read_states(state, commit.levels, commit.buckets, commit.batch)
-        return Held(self.job, commit.batch, states)
+        return Held(self.job, commit.batch, states, self.measures)
 
     def _packed(self, name: str, frame: DataFrame) -> DataFrame:
         from millstream.spark.foreign import packed

@@ -1,0 +1,86 @@
+"""Plans that were chosen by cost, on a checkpoint: measured, recorded, and taken up again."""
+
+from pathlib import Path
+
+import pytest
+
+import millstream
+from millstream.cli.explaining import explain_script
+from millstream.plan.alternatives import Chooser
+from millstream.session import Session
+from millstream.spark.host import SparkHost
+from millstream.testing.run import Kept
+from spark.running import run_on_spark
+
+pytestmark = pytest.mark.spark
+
+STREAMS = "".join(
+    f"CREATE STREAM {name} (ts int, k int, v int) ORDER BY ts SOURCE '{name}.csv';\n"
+    for name in "abc"
+)
+PAIRS = (
+    "SELECT STREAMED a.k, c.v FROM a [Range {window}] a, c [Range {window}] c WHERE a.k = c.k "
+    "AND NOT EXISTS (SELECT 1 FROM b [Range {window}] b WHERE b.k = a.k)"
+)
+SCRIPT = f"{STREAMS}CREATE VIEW pairs AS {PAIRS.format(window=50)};\n"
+MORE = f"{SCRIPT}CREATE VIEW later AS {PAIRS.format(window=60)};\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Rows of `a` and `c` hardly ever meet, which nobody knows in the beginning."""
+    for name in "abc":
+        rows = []
+        for t in range(1, 201):
+            apart = 1000 if name == "c" and t % 50 else 0
+            step = 2 if name == "b" else 1
+            rows += [f"{t},{i * step + apart},{t}" for i in range(10)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["ts,k,v", *rows]) + "\n")
+    return tmp_path
+
+
+def start(spark, folder: Path, script: str, batches: int | None = None) -> tuple[SparkHost, Kept]:
+    """A run on the checkpoint of the folder, which may stop after some batches."""
+    session = Session(base=str(folder), tell=lambda text: None)
+    session.pin("batch_rows", "250")
+    session.execute(script)
+    kept = Kept()
+    host = SparkHost(spark, session.job(), lambda commit: [kept], str(folder / "checkpoint"))
+    first = host.commit.batch if host.commit else -1
+    host.run(
+        lambda: batches is not None and bool(host.commit) and host.commit.batch - first >= batches
+    )
+    return host, kept
+
+
+def test_a_plan_stays_on_its_checkpoint_and_a_new_one_goes_by_what_was_measured(spark, folder):
+    whole = run_on_spark(spark, SCRIPT, folder, {"batch_rows": "250"})["pairs"].to_pylist()
+    before, kept = start(spark, folder, SCRIPT, batches=3)
+    told = kept.tables()["pairs"].to_pylist()
+    (name,) = before.job.choices
+    assert before.job.choices[name] == tuple(before.commit.choices[name]) != ()
+    query = before.job.query("pairs")
+    knowing = Chooser(facts=before.measures.facts(before.job.graph))
+    knowing.optimized(query.changes_root)
+    assert knowing.made[name] == (), "by what was measured, another plan is better by now"
+
+    after, kept = start(spark, folder, MORE)
+    assert after.job.choices[name] == before.job.choices[name]
+    assert [steps for part, steps in after.job.choices.items() if part != name] == [()]
+    assert set(before.job.graph.nodes) <= set(after.job.graph.nodes)
+    told += kept.tables()["pairs"].to_pylist()
+    assert told == whole and len(whole) > 10
+
+
+def test_costs_are_told_with_what_a_job_has_measured(spark, folder):
+    checkpoint = str(folder / "checkpoint")
+    db = millstream.connect(spark=spark, base=str(folder), checkpoint=checkpoint)
+    (query,) = db.execute(SCRIPT)
+    assert "guessed" in query.explain("cost") and "measured" not in query.explain("cost")
+    db.run()
+    text = query.explain("cost")
+    assert "guessed" not in text.replace("Tagged", "") and "measured" in text
+    assert "<- chosen" in text and "<- set" in text
+    script = folder / "script.sql"
+    script.write_text(SCRIPT)
+    assert explain_script(script, "cost", None, None, folder / "checkpoint", ()) == text
