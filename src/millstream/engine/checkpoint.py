@@ -131,7 +131,7 @@ class Checkpoint:
         """Whether there are rows in the state that must be taken back by negative ones."""
         files = self.state.glob(f"level*/bucket*/{commit.batch:012d}.state")
         return any(
-            part.get("chunks")
+            part.get("chunks")  # what is counted beside them is a table
             for file in files
             for name, parts in read_footer(file)["operators"].items()
             if name.startswith(OPEN)
