@@ -19,7 +19,7 @@ NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
 NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
 """Ways of leaving under which no row is given out open that has an end."""
 
-NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024}
+NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024, "lazy": 100}
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,9 @@ class Settings:
 
     `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
-    known ends, negative rows, or what was measured to be better. `sharing`, `search` and `native`
-    are accepted for scripts that set them: what they choose between has one way so far.
+    known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
+    in percent, after which a part of an index is cleared of expired rows. `sharing`, `search` and
+    `native` are accepted for scripts that set them: what they choose between has one way so far.
     """
 
     batch_rows: int = 1_000_000
@@ -38,6 +39,7 @@ class Settings:
     sharing: str = "on"
     strategy: str = "update_pattern"
     negation: str = "measured"
+    lazy: int = 50
     search: str = "ops"
     native: str = "on"
 

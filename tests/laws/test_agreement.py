@@ -11,7 +11,7 @@ STRATEGIES = ("update_pattern", "negative", "direct")
 CONFIGURATIONS = {
     "one row per batch": {"batch_rows": "1"},
     "batches of three, seven buckets": {"batch_rows": "3", "buckets": "7"},
-    "one bucket": {"buckets": "1"},
+    "one bucket, cleared early": {"buckets": "1", "batch_rows": "9", "lazy": "1"},
     "rules off": {"rules": "off", "batch_rows": "5"},
     "negations told by negative rows": {"negation": "negative", "batch_rows": "4"},
 }

@@ -55,11 +55,13 @@ class Buffer(Enum):
 class Manner:
     """How an operator keeps state.
 
-    `readers` is how many operators above wait for the ends of the rows it gives out; `uses_ends`
-    whether an operator without state may make use of what is known of ends.
+    `lazy` is the share of its time after which a chunk is cleared of expired rows, where nothing
+    has to happen when they expire. `readers` is how many operators above wait for the ends of the
+    rows it gives out. `uses_ends` tells whether an operator without state may make use of ends.
     """
 
     buffer: Buffer = Buffer.CALENDAR
+    lazy: float = 0.5
     readers: int = 1
     uses_ends: bool = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millstream.algebra.kept import Kept, Structure
+from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node
 from millstream.engine.holdings import Held, Holding
 from millstream.plan.annotate import line_of, outline, shortened
@@ -33,8 +33,12 @@ def state_report(roots: Sequence[Node], held: Held | None) -> str:
 
 def structure_of(node: Node, kept: Kept) -> str:
     """How a part of the state lies, in a word or two."""
-    due = kept.structure is Structure.DUE
-    return node.manner.buffer.value if due else kept.structure.value
+    match kept.structure:
+        case Structure.DUE:
+            return node.manner.buffer.value
+        case Structure.HASH if kept.extent is Extent.ROWS:
+            return f"hash, lazy {node.manner.lazy:.0%}"
+    return kept.structure.value
 
 
 def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:

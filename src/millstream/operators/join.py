@@ -68,8 +68,8 @@ class Paired(Node):
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         mine = Side.of(self.keys, left, 0)
         theirs = Side.of(self.keys, right, 1)
-        before = Index.of(state.get("left"), self.left.schema)
-        beside = Index.of(state.get("right"), self.right.schema)
+        before = Index.of(state.get("left"), self.left.schema, self.manner.lazy)
+        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
         matcher = Matcher(self.condition, self.keys.enough)
         met = [self._joined(found) for found in matcher.all(mine, theirs, before, beside)]
         kept = {

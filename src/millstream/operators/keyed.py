@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, Expression, conjuncts
 from millstream.algebra.state import Chunk, Log
+from millstream.algebra.time import INFINITY
 from millstream.columns.hashed import hash_order, meetings, tuple_order
 from millstream.columns.keys import equal_rows, hashes_of, validity
 
@@ -101,19 +102,20 @@ class Index:
 
     Law: the sum of the chunks is the sum of what was added, less what has expired.
     Cost: rows are sorted into larger chunks as they grow old, each about log(rows) times; a search
-    costs the needles, not the rows.
+    costs the needles, not the rows. Nothing happens when a row expires: it may lie on for a while.
     """
 
     log: Log
     schema: pa.Schema
+    lazy: float = 0.5
 
     @classmethod
-    def of(cls, log: Log | None, schema: pa.Schema) -> Self:
-        return cls(Log() if log is None else log, schema)
+    def of(cls, log: Log | None, schema: pa.Schema, lazy: float = 0.5) -> Self:
+        return cls(Log() if log is None else log, schema, lazy)
 
     def add(self, changes: Changes, hashes: np.ndarray, end: int) -> Self:
         """With more rows, without those that have expired by the end."""
-        log = self.log.after(end)
+        log = self._cleared(self.log.after(end), end)
         fresh = changes.exp > end
         if not fresh.all():
             changes, hashes = changes.keep(fresh), hashes[fresh]
@@ -124,6 +126,19 @@ class Index:
             changes, hashes = changes.take(order), hashes[order]
         log = log.append(_hashed(changes, hashes), changes.exp)
         return replace(self, log=self._merged(log, end))
+
+    def _cleared(self, log: Log, end: int) -> Log:
+        """Chunks of whose time the share `lazy` has passed are written anew, without the rows that
+        have expired."""
+        chunks = []
+        for chunk in log.chunks:
+            ahead = chunk.last_due - chunk.first_due
+            if ahead < INFINITY // 2 and end - chunk.first_due > self.lazy * ahead:
+                rows = Changes.from_batch(chunk.load())
+                rows = rows.keep(rows.exp > end)
+                chunk = Chunk.of(rows.to_batch(), rows.exp)
+            chunks.append(chunk)
+        return Log(tuple(chunks))
 
     def _merged(self, log: Log, end: int) -> Log:
         """Make one of the newest chunks whenever there are several of about the same size."""

@@ -94,12 +94,12 @@ class NonRetroactiveJoin(Node):
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.keep(self.keys.findable(right.rows, len(right), 1))
-        beside = Index.of(state.get("right"), self.right.schema)
+        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
         met = self._met(left.keep(left.weight > 0), right, beside)
         hashes = self.keys.hashes(right.rows, len(right), 1)
         kept = {"right": beside.add(right, hashes, span.end).log}
         if not self.left.only_adds:
-            before = Index.of(state.get("results"), self._kept_schema)
+            before = Index.of(state.get("results"), self._kept_schema, self.manner.lazy)
             back = self._taken_back(before, met, left.keep(left.weight < 0))
             met = Changes.concat([met, back], self._kept_schema)
             kept["results"] = before.add(met, self._identities(met), span.end).log

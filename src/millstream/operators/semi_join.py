@@ -59,8 +59,8 @@ class Matched(Node):
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         mine, theirs = Side.of(self.keys, left, 0), Side.of(self.keys, right, 1)
-        before = Index.of(state.get("left"), self.left.schema)
-        beside = Index.of(state.get("right"), self.right.schema)
+        before = Index.of(state.get("left"), self.left.schema, self.manner.lazy)
+        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
         moved = [self._of_new(left, mine, theirs, beside), self._of_old(before, theirs, beside)]
         waiting, out = release(
             state.get("waiting", Log()),

@@ -151,11 +151,13 @@ def _with_manner(node: Node, settings: Settings, by_pattern: bool) -> Node:
     """An operator that keeps its state as the update patterns of its inputs ask for."""
     if isinstance(node, Coalesce):
         return replace(node, manner=Manner(uses_ends=by_pattern))
-    if node.stateless or isinstance(node, Exchange):
+    if isinstance(node, Exchange):
+        return replace(node, manner=Manner(Buffer.QUEUE))
+    if node.stateless:
         return node
     worst = max((child.pattern for child in node.inputs), default=Pattern.MON)
     if worst is Pattern.WKS:
         buffer = Buffer.QUEUE
     else:
         buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
-    return replace(node, manner=Manner(buffer))
+    return replace(node, manner=Manner(buffer, settings.lazy / 100))
