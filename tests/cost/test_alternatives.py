@@ -173,17 +173,17 @@ def test_a_non_retroactive_join_stays_above_a_negation(folder):
 @pytest.mark.parametrize("rule", COSTED, ids=lambda rule: rule.__name__)
 def test_all_plans_that_are_compared_answer_alike(rule):
     found = 0
-    for trial in trials(range(40_000, 40_060), rule.__name__):
+    for trial in trials(range(40_000, 40_030), rule.__name__):
         optimizer = Optimizer(frozenset())
         compared = alternatives(optimizer.optimized(trial.plan), optimizer, NOTHING)[:6]
         for one in compared[1:]:
             done = optimizer.finished(one.plan)
             assert done.schema.equals(trial.plan.schema)
             found += assert_same_answers(trial, done, trial.plan)
-    assert found >= 15
+    assert found >= 6
 
 
 def test_every_random_plan_has_a_cost():
-    for trial in trials(range(50_000, 50_100)):
+    for trial in trials(range(50_000, 50_050)):
         costs = [cost_of(trial.plan, NOTHING, strategy) for strategy in STRATEGIES]
         assert all(0 <= cost < float("inf") for cost in costs), trial.plan.text

@@ -6,7 +6,7 @@ from oracle.generate import FOCUSES, random_case
 from laws.engine import outcome, shrunk
 
 CHUNK = 50
-CASES = 800
+CASES = 600
 STRATEGIES = ("update_pattern", "negative", "direct")
 CONFIGURATIONS = {
     "one row per batch": {"batch_rows": "1"},

@@ -211,7 +211,6 @@ class Maker(Relations):
         left, right = self.rng.sample((node, other), 2)
         return Join(self.between(left, right), left, right)
 
-    @property
     def for_push_condition_below_join(self) -> Node:
         self.more_conditions = 0.6
         return self.rng.choice((*self.joins, self.matched))(0)

@@ -85,6 +85,7 @@ class Relations:
         )
         return self.rng.choice(makers)(depth - 1)
 
+    @property
     def joins(self) -> tuple[Callable[[int], Node], ...]:
         return (
             self.joined,

@@ -24,7 +24,7 @@ from millstream.session import Session
 pytestmark = pytest.mark.slow
 
 SEEDS = range(2_000)
-FIRINGS = 15
+FIRINGS = 8
 """How often a rule must have applied, to plans with an answer, for its law to count as tested."""
 
 STEPS_PER_NODE = 20
@@ -93,7 +93,7 @@ def test_answers_are_the_same_with_the_rule_and_without(rule):
 
 
 def test_answers_are_the_same_with_all_rules_and_without():
-    for trial in trials(range(10_000, 10_400)):
+    for trial in trials(range(10_000, 10_200)):
         changed = optimize(trial.plan)
         assert_same_outside(changed, trial.plan)
         assert_same_answers(trial, changed, trial.plan)
@@ -112,7 +112,7 @@ def test_the_optimizer_comes_to_an_end(monkeypatch):
         return apply
 
     monkeypatch.setattr(rules, "MAIN", tuple(counted(rule) for rule in rules.MAIN))
-    for trial in trials(range(20_000, 21_000)):
+    for trial in trials(range(20_000, 20_500)):
         fired = 0
         done = optimize(trial.plan)
         assert fired <= STEPS_PER_NODE * len(list(walk(trial.plan))), trial.plan.text
@@ -120,13 +120,13 @@ def test_the_optimizer_comes_to_an_end(monkeypatch):
 
 
 def test_random_plans_are_read_as_they_are_printed():
-    for trial in trials(range(30_000, 30_400)):
+    for trial in trials(range(30_000, 30_200)):
         for plan in (trial.plan, distribute(optimize(trial.plan))):
             assert parse_plan(plan.text, trial.session.catalog) == plan, plan.text
 
 
 def test_generated_queries_are_read_as_they_are_printed():
-    for seed in range(400):
+    for seed in range(200):
         case = random_case(seed)
         with tempfile.TemporaryDirectory() as folder:
             session = session_of(write(case, Path(folder)).read_text(), folder)
