@@ -16,6 +16,9 @@ from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 
+FEW = 16_384
+"""Up to so many rows are sent as they are: to look for equal ones costs as much as it saves."""
+
 SAMPLE = 8_192
 """So many rows show whether there is anything to gain."""
 
@@ -45,9 +48,9 @@ class Coalesce(Node):
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        if not self.manner.uses_ends:
+        if not self.manner.uses_ends or len(changes) <= FEW:
             return state, changes
-        if len(changes) > 2 * SAMPLE and _share(changes.slice(0, SAMPLE)) > WORTH:
+        if _share(changes.slice(0, SAMPLE)) > WORTH:
             return state, changes
         return state, _coalesced(changes)
 

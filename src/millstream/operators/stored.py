@@ -39,12 +39,11 @@ class Stored(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         rest = changes.keep(changes.exp > span.end)
         ending = rest.exp != INFINITY
-        return {
-            "content": _grown(state.get("content", Log()), rest.keep(~ending), span),
-            "ending": self.manner.buffer.add(
-                state.get("ending", Log()), rest.keep(ending), span.end
-            ),
-        }, Changes.empty(self.schema)
+        content, ends = state.get("content", Log()), state.get("ending", Log())
+        if not ending.all():
+            content = _grown(content, rest.keep(~ending), span)
+        ends = self.manner.buffer.add(ends, rest.keep(ending), span.end)
+        return {"content": content, "ending": ends}, Changes.empty(self.schema)
 
     def content(self, state: State, heartbeat: int) -> pa.RecordBatch:
         """The rows present at the heartbeat."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -46,10 +47,12 @@ class Values:
         if "known" in state:
             newest = Latest.of(state["known"], schema).rows()
             return Values(newest.rows, newest.ts, newest.exp)
-        table: pa.RecordBatch = state.get("values", no_rows(_table_schema(schema)))
-        width = len(schema)
-        rows = pa.RecordBatch.from_arrays(table.columns[:width], schema=schema)
-        return Values(rows, table.column(width).to_numpy(), table.column(width + 1).to_numpy())
+        if "values" not in state:
+            return Values(no_rows(schema), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        table: pa.RecordBatch = state["values"]
+        *columns, told, until = table.columns
+        rows = pa.RecordBatch.from_arrays(columns, schema=schema)
+        return Values(rows, told.to_numpy(), until.to_numpy())
 
     def to_state(self, span_end: int, buffer: Buffer) -> State:
         """A table of a few values; an index of many, and a calendar of the ends they were told."""
@@ -130,5 +133,6 @@ def _entries(values: Values, exp: np.ndarray) -> Changes:
     return Changes(values.rows, values.told, exp, ones, none)
 
 
+@cache
 def _table_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([*schema, (TOLD, pa.int64()), (UNTIL, pa.int64())])
