@@ -20,8 +20,7 @@ check: $(READY)  ## ruff, mypy, import directions, fast tests: under two minutes
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
 test: $(READY)  ## everything: under 15 minutes on two cores
-	$(BIN)/python -m pytest -n 2 -m "not spark"
-	$(BIN)/python -m pytest -m spark
+	$(BIN)/python -m pytest -n 3 --dist loadgroup
 
 spark: $(READY)  ## the tests that need a Spark session
 	$(BIN)/python -m pytest -m spark
