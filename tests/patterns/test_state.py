@@ -199,7 +199,7 @@ def test_a_report_before_and_after_a_run(tmp_path: Path) -> None:
         "values of rows of bids in the last 10 seconds",
         "  rows whose end lies ahead         queue           rows of bids in the last 10 seconds",
         "Exchange by item",
-        "  rows that wait for the heartbeat  calendar        "
+        "  rows that wait for the heartbeat  queue           "
         "rows of instants that are not final yet",
         "-- it has not run: what it holds is not known",
     ]
