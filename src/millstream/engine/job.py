@@ -37,27 +37,23 @@ class Job:
     @cached_property
     def telling(self) -> dict[str, Node]:
         """For every query that tells its changes as they happen, the root that gives them."""
-        wanted = [q for q in self.queries if q.form != COMPLETE or q.name in self.changes]
-        return {q.name: self._plans[q.name, q.changes_root] for q in wanted}
+        return {q.name: self._plans[q.name, q.changes_root] for q in self.queries if self._tells(q)}
 
     @cached_property
     def keeping(self) -> dict[str, Node]:
         """For every stored result, the root that keeps it."""
-        wanted = [(q.name, q.content_root) for q in self.queries]
-        return {name: self._plans[name, root] for name, root in wanted if root is not None}
+        kept = [(q.name, root) for q in self.queries if (root := q.content_root) is not None]
+        return {name: self._plans[name, root] for name, root in kept}
+
+    def _tells(self, query: Query) -> bool:
+        return query.form != COMPLETE or query.name in self.changes
 
     @cached_property
     def _plans(self) -> dict[tuple[str, Node], Node]:
-        """The plans of all roots as they are carried out beside each other."""
-        roots = [
-            (q, root)
-            for q in self.queries
-            for root, wanted in (
-                (q.changes_root, q.form != COMPLETE or q.name in self.changes),
-                (q.content_root, True),
-            )
-            if wanted and root is not None
-        ]
+        """The plans of all roots, as they are carried out beside each other."""
+        told = [(q, q.changes_root) for q in self.queries if self._tells(q)]
+        kept = [(q, root) for q in self.queries if (root := q.content_root) is not None]
+        roots: list[tuple[Query, Node]] = [*told, *kept]
         plans = together([self._physical(q, root) for q, root in roots])
         return {(q.name, root): plan for (q, root), plan in zip(roots, plans)}
 
