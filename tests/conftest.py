@@ -16,6 +16,7 @@ if not os.environ.get("MILLSTREAM_RANDOM"):
     settings.load_profile("steady")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that need Spark share one session: they go to one process, and begin first."""
     for item in items:
