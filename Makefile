@@ -20,7 +20,10 @@ check: $(READY)  ## ruff, mypy, import directions, fast tests: under two minutes
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
 test: $(READY)  ## everything: under 15 minutes on two cores
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	@echo "tests that need Spark run beside the others; what they say comes at the end"
+	@$(BIN)/python -m pytest -m spark > $(VENV)/spark-tests.log 2>&1 & spark=$$!; \
+	$(BIN)/python -m pytest -n 2 -m "not spark"; others=$$?; \
+	wait $$spark; spark=$$?; cat $(VENV)/spark-tests.log; exit $$((spark + others))
 
 spark: $(READY)  ## the tests that need a Spark session
 	$(BIN)/python -m pytest -m spark
