@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test spark golden docs bench demo run clean
+.PHONY: help setup check test laws spark golden docs bench demo run clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -20,10 +20,12 @@ check: $(READY)  ## ruff, mypy, import directions, fast tests: under two minutes
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
 test: $(READY)  ## everything: under 15 minutes on two cores
-	@echo "tests that need Spark run beside the others; what they say comes at the end"
-	@$(BIN)/python -m pytest -m spark > $(VENV)/spark-tests.log 2>&1 & spark=$$!; \
-	$(BIN)/python -m pytest -n 2 -m "not spark"; others=$$?; \
-	wait $$spark; spark=$$?; cat $(VENV)/spark-tests.log; exit $$((spark + others))
+	$(BIN)/python -m pytest -n 2 -m "not spark"
+	$(BIN)/python -m pytest -m spark
+
+laws: $(READY)  ## the generated scripts in full: more than 5,000 queries, and 200 on Spark
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/cost
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -m spark tests/spark/test_generated.py
 
 spark: $(READY)  ## the tests that need a Spark session
 	$(BIN)/python -m pytest -m spark

@@ -4,9 +4,10 @@ import pytest
 from oracle.generate import FOCUSES, random_case
 
 from laws.engine import outcome, shrunk
+from laws.scale import SCALE
 
 CHUNK = 50
-CASES = 600
+CASES = 200 * SCALE
 STRATEGIES = ("update_pattern", "negative", "direct")
 CONFIGURATIONS = {
     "one row per batch": {"batch_rows": "1"},
@@ -15,8 +16,8 @@ CONFIGURATIONS = {
     "rules off": {"rules": "off", "batch_rows": "5"},
     "negations told by negative rows": {"negation": "negative", "batch_rows": "4"},
 }
-PER_CONFIGURATION = 60
-PER_FOCUS = 25
+PER_CONFIGURATION = 20 * SCALE
+PER_FOCUS = 9 * SCALE
 
 
 def check(seed: int, settings: dict[str, str], restart=False, only: str | None = None) -> None:

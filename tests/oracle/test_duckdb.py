@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 import pytest
+from laws.scale import SCALE
 
 from .check import check
 from .compare import complaint, leftovers
@@ -145,4 +146,4 @@ def test_some_instants_are_sql(focus):
 @pytest.mark.slow
 @pytest.mark.parametrize("focus", SQL_FOCUSES)
 def test_many_instants_are_sql(focus):
-    check_seeds(focus, range(4, 22))
+    check_seeds(focus, range(4, 4 + 10 * SCALE))

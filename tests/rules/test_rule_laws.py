@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from laws.scale import SCALE
 from oracle.generate import random_case, write
 from rules.random_plans import Trial, trials
 
@@ -24,7 +25,7 @@ from millstream.session import Session
 pytestmark = pytest.mark.slow
 
 SEEDS = range(2_000)
-FIRINGS = 8
+FIRINGS = 5 * SCALE
 """How often a rule must have applied, to plans with an answer, for its law to count as tested."""
 
 STEPS_PER_NODE = 20
