@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from laws.engine import compare
+from laws.scale import SCALE
 from oracle.combine import combine
 from oracle.evaluate import evaluate
 from oracle.generate import random_case, write
@@ -12,7 +13,7 @@ from oracle.generate import random_case, write
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark
-CASES, TOGETHER = 80, 20
+CASES, TOGETHER = min(80, 40 * SCALE), 20
 
 
 def _cases(count: int) -> list:
