@@ -113,7 +113,7 @@ class Join(Paired):
 
     @cached_property
     def is_clean(self) -> bool:
-        return self.only_adds
+        return self.only_adds and all(node.is_clean for node in self.inputs)
 
     def identity(self, found: Found) -> np.ndarray:
         return identity_of_pair(found.left.seq[found.i], found.right.seq[found.j])
