@@ -215,3 +215,21 @@ def with_inputs(node: Node, inputs: Mapping[str, Node]) -> Node:
     """The same node with other inputs in the fields of these names."""
     changed: dict[str, Any] = dict(inputs)
     return replace(node, **changed)
+
+
+def once(visit: Callable[[Node], Node]) -> Callable[[Node], Node]:
+    """The same function, carried out once for equal parts of a plan."""
+    done: dict[Node, Node] = {}
+
+    def visited(node: Node) -> Node:
+        if node not in done:
+            done[node] = visit(node)
+        return done[node]
+
+    return visited
+
+
+def everywhere(root: Node, change: Callable[[Node], Node]) -> Node:
+    """The plan with every node changed, inputs first; equal ones once."""
+    visited = once(lambda node: change(map_inputs(node, visited)))
+    return visited(root)

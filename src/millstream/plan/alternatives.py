@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.algebra.changes import no_rows
-from millstream.algebra.node import Node, map_inputs
+from millstream.algebra.node import Node, everywhere, map_inputs, once
 from millstream.operators import StaticTable, Stored, TableScan, Tagged
 from millstream.plan.cost import cost_of
 from millstream.plan.facts import NOTHING, Facts
@@ -79,14 +79,7 @@ class Chooser:
 
 def part_name(part: Node) -> str:
     """The name of a part: what it computes, whatever tables hold in the beginning."""
-    done: dict[Node, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if node not in done:
-            done[node] = _bare(map_inputs(node, visit))
-        return done[node]
-
-    return visit(part).fingerprint
+    return everywhere(part, _bare).fingerprint
 
 
 def _bare(node: Node) -> Node:
@@ -171,11 +164,5 @@ def _own(plan: Node) -> Iterator[Node]:
 
 def _put(plan: Node, old: Node, new: Node) -> Node:
     """The plan with one node in place of another."""
-    done: dict[Node, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if node not in done:
-            done[node] = new if node == old else map_inputs(node, visit)
-        return done[node]
-
-    return visit(plan)
+    visited = once(lambda node: new if node == old else map_inputs(node, visited))
+    return visited(plan)

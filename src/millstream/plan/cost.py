@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from millstream.algebra.node import EVERYWHERE, Node, map_inputs, walk
+from millstream.algebra.node import EVERYWHERE, Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
     AntiJoin,
@@ -59,6 +59,7 @@ from millstream.plan.prices import (
     STORE,
     TELL,
 )
+from millstream.plan.stars import with_stars
 from millstream.rules.pieces import conditions
 from millstream.rules.sizes import is_equality
 
@@ -81,7 +82,7 @@ class Costs:
 
     @staticmethod
     def of(plan: Node, facts: Facts, strategy: str = UPDATE_PATTERN) -> Costs:
-        placed = distribute(_with_stars(plan) if strategy == UPDATE_PATTERN else plan)
+        placed = distribute(with_stars(plan) if strategy == UPDATE_PATTERN else plan)
         return Costs(placed, Flows.of(placed, facts), strategy)
 
     @cached_property
@@ -197,17 +198,3 @@ def _place(rows: float) -> float:
 def _knows_ends(node: Node) -> bool:
     """True where no operator with state has been yet: there ends become negative rows."""
     return all(part.stateless or isinstance(part, Exchange) for part in walk(node))
-
-
-def _with_stars(root: Node) -> Node:
-    """The plan with δ* wherever an input takes no rows back."""
-    done: dict[Node, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if node not in done:
-            own = map_inputs(node, visit)
-            star = isinstance(own, Distinct) and own.input.only_adds
-            done[node] = DeltaStar(own.inputs[0]) if star else own
-        return done[node]
-
-    return visit(root)

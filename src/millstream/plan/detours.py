@@ -5,7 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from millstream.algebra.node import EVERYWHERE, Node, home_of, map_inputs, one_bucket, with_inputs
+from millstream.algebra.node import (
+    EVERYWHERE,
+    Node,
+    home_of,
+    map_inputs,
+    once,
+    one_bucket,
+    with_inputs,
+)
 from millstream.operators import (
     AntiJoin,
     Attach,
@@ -30,17 +38,15 @@ def with_detours(root: Node) -> Node:
     """A distributed plan in which joins may spread hot keys, where nobody relies on how their rows
     lie: who does saves an exchange, and a level, by it."""
     relied = _relied_on(root)
-    done: dict[Node, Node] = {}
 
     def visit(node: Node) -> Node:
-        if node not in done:
-            own = map_inputs(node, visit)
-            if isinstance(own, Exchange) and home_of(own.by, 1) is not None:
-                own = replace(own, by=one_bucket(own.input.meaning))
-            done[node] = own if node in relied else _detoured(own)
-        return done[node]
+        own = map_inputs(node, visited)
+        if isinstance(own, Exchange) and home_of(own.by, 1) is not None:
+            own = replace(own, by=one_bucket(own.input.meaning))
+        return own if node in relied else _detoured(own)
 
-    return visit(root)
+    visited = once(visit)
+    return visited(root)
 
 
 def _relied_on(root: Node) -> set[Node]:

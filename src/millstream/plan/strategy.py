@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 
 from millstream.algebra.kept import Structure
 from millstream.algebra.manner import Buffer, Manner
-from millstream.algebra.node import Node, map_inputs, walk, with_inputs
+from millstream.algebra.node import Node, everywhere, walk, with_inputs
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
     AntiJoin,
     Coalesce,
-    DeltaStar,
-    Distinct,
     Exchange,
     NonRetroactiveJoin,
     Now,
@@ -26,6 +24,7 @@ from millstream.operators import (
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
+from millstream.plan.stars import with_stars
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
 KEEP_ENDS = (Scan, Now, Range, RangeSlide, Rows, Exchange, NonRetroactiveJoin)
@@ -49,13 +48,13 @@ def physical(
         chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
         root = chooser.optimized(root, views)
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
-    root = distribute(_everywhere(root, _by_pattern) if by_pattern else root)
+    root = distribute(with_stars(root) if by_pattern else root)
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
-        root = _everywhere(root, lambda node: _with_negatives(node, when))
+        root = everywhere(root, lambda node: _with_negatives(node, when))
     if (above := _above_negation(settings, drains)) is not None:
-        root = _everywhere(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
-    return _everywhere(root, lambda node: _with_manner(node, settings, by_pattern))
+        root = everywhere(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
+    return everywhere(root, lambda node: _with_manner(node, settings, by_pattern))
 
 
 def joined_at(root: Node, mark: str) -> Node:
@@ -67,7 +66,7 @@ def joined_at(root: Node, mark: str) -> Node:
             return replace(node, declared=f"{node.declared} {mark}")
         return node
 
-    return _everywhere(root, marked)
+    return everywhere(root, marked)
 
 
 def together(roots: Sequence[Node]) -> list[Node]:
@@ -91,27 +90,7 @@ def together(roots: Sequence[Node]) -> list[Node]:
             return node
         return replace(node, manner=replace(node.manner, readers=len(waiting(node))))
 
-    return [_everywhere(root, told) for root in roots]
-
-
-def _everywhere(root: Node, change: Callable[[Node], Node]) -> Node:
-    """The plan with every node changed, inputs first; equal ones once."""
-    done: dict[Node, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if node not in done:
-            done[node] = change(map_inputs(node, visit))
-        return done[node]
-
-    return visit(root)
-
-
-def _by_pattern(node: Node) -> Node:
-    """The operator that the update pattern of the input allows."""
-    match node:
-        case Distinct(input=source) if source.only_adds:
-            return DeltaStar(source)
-    return node
+    return [everywhere(root, told) for root in roots]
 
 
 def _with_negatives(node: Node, when: str) -> Node:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from millstream.algebra.node import Node, map_inputs, walk
+from millstream.algebra.node import Node, map_inputs, once, walk
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP
 from millstream.catalog import STATEMENTS, Stream
@@ -47,13 +47,6 @@ def with_time(
     stream = SILENT[domain] if streams else BEGINNING
     clock = replace(stream.scan(), columns=())
 
-    done: dict[Node, Node] = {}
-
-    def settled(node: Node) -> Node:
-        if node not in done:
-            done[node] = changed(node)
-        return done[node]
-
     def changed(node: Node) -> Node:
         if isinstance(node, TableScan) and node.input is None:
             return replace(node, input=clock, since=node.since or tuple(streams))
@@ -61,6 +54,7 @@ def with_time(
             return replace(node, table=known[node.table.digest])
         return map_inputs(node, settled)
 
+    settled = once(changed)
     return settled(plan)
 
 

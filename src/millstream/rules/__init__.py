@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from millstream.algebra.node import Node, map_inputs, walk
+from millstream.algebra.node import Node, everywhere, map_inputs, once, walk
 from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
@@ -161,7 +161,7 @@ def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:
                 node = changed
         return map_inputs(node, visited)
 
-    visited = _once(visit)
+    visited = once(visit)
     return visited(root)
 
 
@@ -175,20 +175,4 @@ def _read_twice(root: Node) -> list[Node]:
 
 
 def _without_marks(root: Node) -> Node:
-    def visit(node: Node) -> Node:
-        return visited(node.input) if isinstance(node, Whole) else map_inputs(node, visited)
-
-    visited = _once(visit)
-    return visited(root)
-
-
-def _once(visit: Callable[[Node], Node]) -> Callable[[Node], Node]:
-    """The same function, carried out once for equal parts of a plan."""
-    done: dict[Node, Node] = {}
-
-    def visited(node: Node) -> Node:
-        if node not in done:
-            done[node] = visit(node)
-        return done[node]
-
-    return visited
+    return everywhere(root, lambda node: node.input if isinstance(node, Whole) else node)
