@@ -27,6 +27,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.store import Shelf
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
+from millstream.spark.errand_desk import ErrandDesk
 from millstream.spark.errand_source import ErrandSource
 from millstream.spark.parcel import Parcel
 from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
@@ -91,7 +92,6 @@ class SparkHost:
         self._query: Any = None
         self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
-        self._parcel = ""
         self._save()
 
     @property
@@ -111,7 +111,7 @@ class SparkHost:
         return self.commit.buckets
 
     def _save(self) -> None:
-        parcel = Parcel(
+        self._parcel = Parcel(
             self.job,
             self.follow,
             self.buckets,
@@ -119,7 +119,7 @@ class SparkHost:
             self.wanted,
             str(self._scratch) if _is_one_process(self.session) else None,
         )
-        self._parcel = parcel.save(self._folder)
+        self._saved = self._parcel.save(self._folder)
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
@@ -146,10 +146,10 @@ class SparkHost:
         """Begin to run in the background."""
         self.done.clear()
         self._stopping = self._refused = False
-        (self._folder / "ended").unlink(missing_ok=True)
+        self._desk = ErrandDesk(lambda: self._parcel, self._failed)
         self.session.dataSource.register(ErrandSource)
         stream = self.session.readStream.format("millstream_errands")
-        frame = stream.option("folder", str(self._folder)).load()
+        frame = stream.option("desk", self._desk.address).load()
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
@@ -161,7 +161,7 @@ class SparkHost:
         try:
             if self.foreign and not self.follow:
                 self._query.processAllAvailable()
-                (self._folder / "ended").touch()
+                self._desk.end_of_feed()
             while not self.done.wait(0.1) and not stop():
                 if not self._query.isActive:
                     break
@@ -187,6 +187,7 @@ class SparkHost:
                     dict(p.durationMs, rows=p.numInputRows) for p in self._query.recentProgress
                 ]
             self._query.stop()
+            self._desk.close()
             failure = None if self._refused else self._query.exception()
             self._query = None
             if self.failure is not None:
@@ -252,8 +253,11 @@ class SparkHost:
             try:
                 self._run(frame, number)
             except BaseException as error:
-                self.failure = self.failure or error
+                self._failed(error)
                 raise
+
+    def _failed(self, error: BaseException) -> None:
+        self.failure = self.failure or error
 
     def _left_by(self, level: int) -> int:
         """The batch that left the state of a level; −1 for one that the last batch did not have."""
@@ -262,7 +266,7 @@ class SparkHost:
     def _run(self, frame: DataFrame, number: int) -> None:
         started = time.perf_counter()
         self._begun = number
-        job, path = self.job, self._parcel
+        job, path = self.job, self._saved
         clock, hot = self.clock.to_json(), self.hot.to_json()
         if self.foreign:
             from millstream.spark.foreign import together

@@ -1,4 +1,4 @@
-"""Parcels: the job as a file that workers and the source read, looked up anew for every batch."""
+"""Parcels: the job as a file that workers read."""
 
 from __future__ import annotations
 
@@ -39,21 +39,15 @@ class Parcel:
         }
 
     def save(self, folder: Path) -> str:
-        """Write it under the name of its content, and say that it is the current one."""
+        """Write it under the name of its content."""
         data = pickle.dumps(self)
         name = hashlib.sha256(data).hexdigest()[:24] + ".job"
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / name).exists():
             write_whole(folder / name, [data])
-        write_whole(folder / "current", [name.encode()])
         return str(folder / name)
 
 
 @lru_cache(maxsize=4)
 def load_parcel(path: str) -> Parcel:
     return pickle.loads(Path(path).read_bytes())
-
-
-def current_parcel(folder: str) -> Parcel:
-    name = (Path(folder) / "current").read_text()
-    return load_parcel(str(Path(folder) / name))
