@@ -13,3 +13,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("steady", derandomize=True, deadline=None)
 if not os.environ.get("MILLSTREAM_RANDOM"):
     settings.load_profile("steady")
+
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+"""Spark's Java processes are many and live for seconds: they are not worth compiling well."""

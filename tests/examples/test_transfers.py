@@ -27,8 +27,8 @@ from oracle.spec import (
     Script,
     StreamSpec,
 )
-from spark.command import run, start
-from spark.test_exactly_once import batches_done, kill
+from spark.command import kill, run_here, start
+from spark.test_exactly_once import batches_done
 
 from millstream.testing import run_script
 
@@ -157,7 +157,7 @@ def test_the_data_is_what_the_generator_writes(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_million_transfers_with_a_kill_in_the_middle(tmp_path: Path) -> None:
+def test_a_million_transfers_with_a_kill_in_the_middle(spark, tmp_path: Path) -> None:
     """Killed when about half of the batches are done, and started again."""
     table = generator().transfers(TRANSFERS, ACCOUNTS, seconds=200, ticks=1_000, seed=1)
     script, out = script_over(tmp_path, table, "parquet"), tmp_path / "out"
@@ -170,7 +170,7 @@ def test_a_million_transfers_with_a_kill_in_the_middle(tmp_path: Path) -> None:
         time.sleep(0.02)
     kill(process)
     assert 0 < batches_done(checkpoint) < TRANSFERS // BATCH - 1, "not killed in the middle"
-    run(*words, timeout=600)
+    run_here(*words)
     total = pyarrow.csv.read_csv(out / "total.csv")
     assert total.num_rows == len(np.unique(table["ts"].to_numpy()))
     assert len(np.unique(total["ts"].to_numpy())) == total.num_rows

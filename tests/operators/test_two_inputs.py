@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
+from laws.scale import SCALE
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, conjunction
@@ -118,7 +119,7 @@ def check(node, inputs, rng, expected):
             assert content(told, at) == +Counter(expected(*bags)), (at, cuts, inputs)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60 * SCALE))
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_joins(seed, name):
     rng = random.Random(f"{name}{seed}")
@@ -148,7 +149,7 @@ def test_joins(seed, name):
     )
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(60 * SCALE))
 def test_sets(seed):
     rng = random.Random(seed)
     inputs = [history(rng, rng.randint(0, 14)) for _ in range(2)]

@@ -1,6 +1,7 @@
-"""The command line in a process of its own."""
+"""The command line, in a process of its own or in this one."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,19 @@ def run(*words: object, timeout: int = 240) -> str:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
+
+
+def run_here(*words: object) -> None:
+    """Run the command in this process, on the Spark session that is there if it needs one."""
+    from millstream.cli.main import app
+
+    app([str(word) for word in words], standalone_mode=False)
+
+
+def kill(process: subprocess.Popen) -> None:
+    """End a run and all its Java and Python processes at once."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def files(folder: Path) -> dict[str, bytes]:

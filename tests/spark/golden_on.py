@@ -1,10 +1,11 @@
-"""Run golden files on a Spark master, print what is wrong: `python golden_on.py MASTER FILE …`."""
+"""Run golden files on a Spark master and print what is wrong, then a script with files for results:
+`python golden_on.py MASTER SCRIPT OUT FILE …`."""
 
 import sys
 import tempfile
 from pathlib import Path
 
-from millstream.cli.running import Options, load, receivers_for
+from millstream.cli.running import Options, load, receivers_for, run_script
 from millstream.spark.host import SparkHost
 from millstream.spark.session import make_session
 from millstream.testing.bounded import as_bounded_script
@@ -27,11 +28,14 @@ def faults(spark, path: Path, settings: tuple[str, ...] = ("batch_rows=6",)) -> 
 
 
 def main() -> None:
-    spark = make_session(sys.argv[1])
-    for name in sys.argv[2:]:
+    master, script, out, *names = sys.argv[1:]
+    spark = make_session(master)
+    for name in names:
         for fault in faults(spark, Path(name)):
             print(f"{name}: {fault}")
-    print(f"{len(sys.argv) - 2} files run on {sys.argv[1]}")
+    settings = ("batch_rows=150", "buckets=4")
+    run_script(Options(Path(script), Path(out), changes=True, master=master, settings=settings))
+    print(f"{len(names)} files run on {master}")
     spark.stop()
 
 

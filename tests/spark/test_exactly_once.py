@@ -1,15 +1,13 @@
 """A run killed in the middle of a batch and started again, also with another strategy, leaves the
 files of one that was not."""
 
-import os
 import random
-import signal
 import time
 from pathlib import Path
 
 import pytest
 
-from spark.command import files, run, start, write_bids
+from spark.command import files, kill, run_here, start, write_bids
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROWS, BATCH = 900, 60
@@ -20,21 +18,15 @@ def whole(tmp_path_factory) -> dict[str, bytes]:
     """The files of a run that nobody disturbs, with another cut into batches."""
     folder = tmp_path_factory.mktemp("whole")
     script = write_bids(folder, ROWS)
-    run("run", script, "--out", folder / "out", "--changes", "--host", "local")
+    run_here("run", script, "--out", folder / "out", "--changes", "--host", "local")
     return files(folder / "out")
-
-
-def kill(process) -> None:
-    """End the run and all its Java and Python processes at once."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 def batches_done(checkpoint: Path) -> int:
     return max((int(p.stem) for p in checkpoint.glob("commits/*.json")), default=-1)
 
 
-def test_killed_runs_leave_the_same_files(tmp_path: Path, whole: dict[str, bytes]) -> None:
+def test_killed_runs_leave_the_same_files(spark, tmp_path: Path, whole: dict[str, bytes]) -> None:
     script = write_bids(tmp_path, ROWS)
     words = (
         "run",
@@ -57,5 +49,5 @@ def test_killed_runs_leave_the_same_files(tmp_path: Path, whole: dict[str, bytes
         time.sleep(chance.random() * 0.5)
         kill(process)
         assert batches_done(tmp_path / "checkpoint") < ROWS // BATCH, "the run was over too soon"
-    run(*words)
+    run_here(*words)
     assert files(tmp_path / "out") == whole

@@ -1,7 +1,5 @@
-"""The golden files on Spark: on two threads, and the main ones on a cluster of two executors."""
+"""The golden files on Spark."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,23 +29,8 @@ FILES = [
     for path in sorted((GOLDEN / folder).glob("*.test"))
     if is_bounded(read_golden(path)) and path.stem not in OFTEN_ENOUGH
 ]
-MAIN = [
-    p for p in FILES if p.stem in ("group_by", "rows", "range_slide", "tagged", "stored", "slack")
-]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_a_golden_file_on_spark(spark, path: Path) -> None:
     assert faults(spark, path) == []
-
-
-def test_the_main_golden_files_on_a_cluster() -> None:
-    script = Path(__file__).with_name("golden_on.py")
-    done = subprocess.run(
-        [sys.executable, str(script), "local-cluster[2,1,1024]", *map(str, MAIN)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.stdout.strip() == f"{len(MAIN)} files run on local-cluster[2,1,1024]", done.stderr

@@ -1,8 +1,6 @@
 """Keys that are found to be hot on Spark: the same answers, also after a run was killed."""
 
 import json
-import os
-import signal
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +13,7 @@ from oracle.evaluate import evaluate
 from oracle.generate import random_case, write
 
 from millstream.engine import hot_keys
-from spark.command import files, run, start
+from spark.command import files, kill, run_here, start
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark
@@ -42,9 +40,9 @@ def hot_in(checkpoint: Path) -> dict:
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_with_its_hot_keys(tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_with_its_hot_keys(spark, tmp_path: Path) -> None:
     script = write_hot(tmp_path, 14_000)
-    run("run", script, "--out", tmp_path / "whole", "--host", "local", "--set", "buckets=1")
+    run_here("run", script, "--out", tmp_path / "whole", "--host", "local", "--set", "buckets=1")
     words = ("run", script, "--out", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint")
     words = (*words, "--set", "batch_rows=2000", "--set", "buckets=3")
     process = start(*words)
@@ -53,11 +51,10 @@ def test_a_killed_run_goes_on_with_its_hot_keys(tmp_path: Path) -> None:
         assert process.poll() is None, process.stdout.read()
         time.sleep(0.02)
     time.sleep(0.7)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     before = hot_in(tmp_path / "checkpoint")
     assert before, "no key was found to be hot"
-    run(*words)
+    run_here(*words)
     after = hot_in(tmp_path / "checkpoint")
     assert all(after[m][: len(keys)] == keys for m, keys in before.items())
     assert files(tmp_path / "out") == files(tmp_path / "whole")

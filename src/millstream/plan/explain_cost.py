@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
-from millstream.plan.alternatives import Alternative, Choices, Chooser
+from millstream.plan.alternatives import GAIN, Alternative, Choices, Chooser, cheapest
 from millstream.plan.annotate import SHORTEST, line_of, outline, shortened
 from millstream.plan.cost import STRATEGIES, Costs, cost_of
 from millstream.plan.facts import Facts
@@ -78,10 +78,13 @@ def number(value: float) -> str:
 
 def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> list[str]:
     """The plans of one part, the cheapest first, and the rules that lead to each."""
-    lines = [f"-- {len(found)} plans were compared:"]
+    lines = [f"-- {len(found)} plans were compared, each with telling its changes:"]
     for one in sorted(found, key=lambda one: one.cost):
         mark = "  <- chosen" if one.steps == tuple(chosen) else ""
         lines.append(f"--   {unit.cost(one.cost):>12}  {one.rules}{mark}")
+    cheaper, written = min(found, key=lambda one: one.cost), found[0]
+    if cheaper is not written and cheapest(found) is written:
+        lines.append(f"--   one that saves less than {1 - GAIN:.0%} is not taken")
     if all(one.steps != tuple(chosen) for one in found):
         lines.append("--   the one that is carried out was chosen before, and is none of these")
     return lines
