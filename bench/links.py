@@ -13,7 +13,7 @@ COLUMNS = {
 }  # fmt: skip
 STREAM = (
     "CREATE STREAM {name} (ts bigint, protocol string, source bigint, destination bigint) "
-    "ORDER BY ts SOURCE 'generate:connections?events={events}';"
+    "ORDER BY ts SOURCE 'generate:connections?events={events}&sources=1000';"
 )
 
 PAIRS = (
@@ -60,7 +60,10 @@ without duplicates, 5 joins a link with what is left of another, in two orders."
 
 def connections(link: str, count: int) -> Changes:
     """The first connections of a link, as a stream's elements."""
-    url, schema = f"generate:connections?events={4 * count}", pa.schema(list(COLUMNS.items()))
+    url, schema = (
+        f"generate:connections?events={4 * count}&sources=1000",
+        pa.schema(list(COLUMNS.items())),
+    )
     source = open_source(url, link, schema, {}, ".", False)
     slices, _, _ = source.plan(source.start(), count)
     parts = [source.read(slice_, schema.names).rows for slice_ in slices]

@@ -12,15 +12,15 @@ from functools import cache
 from statistics import mean, median
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
 from bench.links import QUERIES, STREAM, connections
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import Log, State
+from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.engine.holdings import Holding
 from millstream.engine.job import Job
 from millstream.engine.level import Level, read_scan
 from millstream.session import Session
@@ -134,14 +134,9 @@ class Run:
             f"µs per 1,000 in batches of {rows:,}": mean(seconds) / rows * 1e9
             for rows, seconds in self.seconds.items()
         }
-        logs = [part for state in self.states.values() for part in state.values()]
-        chunks = [chunk for log in logs if isinstance(log, Log) for chunk in log.chunks]
-        tables = [part for part in logs if isinstance(part, pa.RecordBatch)]
-        return {
-            **times,
-            "state rows": sum(c.rows for c in chunks) + sum(t.num_rows for t in tables),
-            "state bytes": sum(c.load().nbytes for c in chunks) + sum(t.nbytes for t in tables),
-        }
+        parts = [part for state in self.states.values() for part in state.values()]
+        held = sum(map(Holding.of, parts), Holding())
+        return {**times, "state rows": held.rows, "state bytes": held.bytes}
 
 
 def without_arrival(changes: Changes) -> Changes:

@@ -188,10 +188,7 @@ def test_a_report_before_and_after_a_run(tmp_path: Path) -> None:
     assert before[0] == "-- v: complete, state"
     assert before[2:] == [
         "  what it keeps                     structure       at most",
-        "Stored",
-        "  rows without a known end          list            "
-        "one row per item of rows of bids in the last 10 seconds",
-        "  rows whose end lies ahead         calendar        nothing: no row has a known end",
+        "Stored, read from the state below",
         "GroupBy item: max(#arg0) as #agg0",
         "  totals and the row shown          array by group  "
         "one row per item of rows of bids in the last 10 seconds",

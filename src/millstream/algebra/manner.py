@@ -90,7 +90,7 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
     if sum(chunk.rows for chunk in wide) < pages * PAGE_ROWS:
         return log
-    parts = [Changes.from_batch(chunk.load()) for chunk in wide]
+    parts = [chunk.changes for chunk in wide]
     rows = _swept(parts, end, by)
     page = getattr(rows, by) // width - (end + 1) // width
     order, starts = group_order(page, np.arange(len(rows)), int(page.max(initial=0)) + 1)

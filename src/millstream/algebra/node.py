@@ -15,8 +15,12 @@ from millstream.algebra.kept import Kept
 from millstream.algebra.manner import Manner
 from millstream.algebra.pattern import Label, Pattern, simple
 from millstream.algebra.state import State
+from millstream.algebra.time import Span
 
 Step = tuple[State, Changes]
+
+Load = Callable[[str], State]
+"""The state of a name, as it was left by the step before."""
 
 Spread = tuple[str, ...] | None
 """How rows lie in buckets: rows equal in these columns are together; () asks for all in one bucket,
@@ -59,6 +63,8 @@ class Node:
     is_stream: ClassVar[bool] = False
     accepts_previous: ClassVar[bool] = False
     takes_right_everywhere: ClassVar[bool] = False
+    row_by_row: ClassVar[bool] = False
+    """Whether it makes what it makes of every row alone, at any time."""
     keeps: ClassVar[tuple[Kept, ...]] = ()
 
     @cached_property
@@ -126,6 +132,20 @@ class Node:
         """`step(state, changes, span)`: take the changes of every input at the instants of the
         span; give the new state and the changes of the output."""
         raise TypeError(f"{type(self).__name__} is carried out by the host")
+
+    def recalled(self, load: Load, span: Span) -> State:
+        """The state with which it goes into a step."""
+        return {} if self.stateless else load(self.state_name)
+
+    @property
+    def shows(self) -> bool:
+        """Whether states tell the rows present, so that a reader need not keep them once more."""
+        return self.row_by_row and self.inputs[0].shows
+
+    def shown(self, load: Load, instant: int) -> Changes | None:
+        """The rows present at an instant, as they were told, if states tell them."""
+        below = self.inputs[0].shown(load, instant) if self.row_by_row else None
+        return None if below is None else self.step({}, below, Span(instant - 1, instant, None))[1]
 
     @property
     def words(self) -> str:

@@ -17,23 +17,24 @@ from millstream.algebra.changes import Changes
 class Chunk:
     """An immutable piece of state, with the range of instants at which its rows fall due.
 
-    `reference` says where the store has put it, or is None while it is only in memory.
+    `reference` says where the store has put it, or is None while it is only in memory; then `load`
+    reads it from there.
     """
 
     rows: int
     first_due: int
     last_due: int
-    load: Callable[[], pa.RecordBatch] = field(repr=False)
+    load: Callable[[], Changes] = field(repr=False)
     reference: tuple[str, int, int, int] | None = None
 
     @cached_property
     def changes(self) -> Changes:
-        """Its rows; looked at several times in a batch, so they are unpacked once."""
-        return Changes.from_batch(self.load())
+        """Its rows; looked at several times in a batch, so they are loaded once."""
+        return self.load()
 
     @staticmethod
-    def of(batch: pa.RecordBatch, due: np.ndarray) -> Chunk:
-        return Chunk(len(due), int(due.min()), int(due.max()), lambda: batch)
+    def of(changes: Changes, due: np.ndarray) -> Chunk:
+        return Chunk(len(due), int(due.min()), int(due.max()), lambda: changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Log:
     def append(self, changes: Changes, due: np.ndarray) -> Log:
         if len(changes) == 0:
             return self
-        return Log((*self.chunks, Chunk.of(changes.to_batch(), due)))
+        return Log((*self.chunks, Chunk.of(changes, due)))
 
     def after(self, instant: int) -> Log:
         """Without the chunks all of whose rows fell due by the instant."""

@@ -100,4 +100,4 @@ def _last(paths: Iterable[Path]) -> Commit | None:
 
 
 def _bytes_of(chunk: Chunk) -> int:
-    return chunk.load().nbytes if chunk.reference is None else chunk.reference[2]
+    return chunk.changes.to_batch().nbytes if chunk.reference is None else chunk.reference[2]

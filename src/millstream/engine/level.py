@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import EVERYWHERE, Node, home_of
+from millstream.algebra.node import EVERYWHERE, Load, Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.engine.hot_keys import STAYS, HotKeys
@@ -16,9 +16,6 @@ from millstream.engine.measures import Counts, add_all, count
 from millstream.operators import AntiJoin, Attach, Detour, Exchange, Join, Scan, SemiJoin
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
-
-Load = Callable[[str], State]
-
 
 STEP_ROWS = 131_072
 """A batch is worked through in steps of about this many rows, so that columns stay in the cache."""
@@ -60,8 +57,8 @@ class Level:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
                 changes = [given.plain() for given in changes]
-            state = {} if node.stateless else self.load(node.state_name)
-            state, result = node.step(state, *changes, self.spans[node])
+            span = self.spans[node]
+            state, result = node.step(node.recalled(self.load, span), *changes, span)
             if not node.stateless:
                 self.states[node.state_name] = state
             if not self._is_copy(node):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node
 from millstream.engine.holdings import Held, Holding
+from millstream.operators import Stored
 from millstream.plan.annotate import line_of, outline, shortened
 from millstream.plan.bounds import bound
 
@@ -19,14 +20,16 @@ TITLES = ("what it keeps", "structure", "at most", "holds now")
 
 def state_report(roots: Sequence[Node], held: Held | None) -> str:
     """A line for every part of every operator's state; what it holds if the query has run."""
-    nodes = dict.fromkeys(node for root in roots for _, node in outline(root) if node.keeps)
+    every = (node for root in roots for _, node in outline(root))
+    nodes = dict.fromkeys(node for node in every if node.keeps or isinstance(node, Stored))
     if not nodes:
         return "no operator keeps anything"
     rows = [row for node in nodes for row in _rows(node, held)]
     widths = [max(len(row[i]) for row in (TITLES, *rows)) for i in range(len(TITLES))]
     lines = [_line(TITLES, widths, held)]
     for node in nodes:
-        lines.append(shortened(line_of(node, 0), LONGEST))
+        elsewhere = "" if node.keeps else ", read from the state below"
+        lines.append(shortened(line_of(node, 0), LONGEST) + elsewhere)
         lines += [_line(row, widths, held) for row in _rows(node, held)]
     return "\n".join([*lines, _sum(nodes, held)])
 

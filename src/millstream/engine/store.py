@@ -11,14 +11,14 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from millstream.algebra.changes import Changes
 from millstream.algebra.state import Chunk, Log, State
 from millstream.errors import MillstreamError
 
@@ -98,9 +98,9 @@ class Shelf:
             )
         )
 
-    def _loader(self, at: Reference) -> Any:
-        """Reads a chunk when it is first asked for; those of one batch look at it several times."""
-        return cache(lambda: self._load(at))
+    def _loader(self, at: Reference) -> Callable[[], Changes]:
+        """Reads a chunk when it is asked for."""
+        return lambda: Changes.from_batch(self._load(at))
 
     def _load(self, at: Reference) -> pa.RecordBatch:
         name, start, size, checksum = at
@@ -191,7 +191,7 @@ def _describe(value: Any, put: Any) -> dict[str, Any]:
         return {
             "kind": "log",
             "chunks": [
-                [c.rows, c.first_due, c.last_due, c.reference or put(c.load())]
+                [c.rows, c.first_due, c.last_due, c.reference or put(c.changes.to_batch())]
                 for c in value.chunks
             ],
         }

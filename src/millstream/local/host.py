@@ -119,10 +119,7 @@ class LocalHost:
         assert isinstance(stored, Stored)
         level = self.job.graph.level[root]
         beat = self.clock.beats.get(min(self.job.graph.sources[root]), 0)
-        parts = [
-            stored.content(self.states.get((level, b), {}).get(root.state_name, {}), beat)
-            for b in range(self.buckets)
-        ]
+        parts = [stored.content(self.states.get((level, b), {}), beat) for b in range(self.buckets)]
         return in_order(concat_rows(parts, root.schema))
 
     def restarted(self, folder: Path, strategy: str | None = None) -> LocalHost:

@@ -10,7 +10,7 @@ import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.kept import Extent, Kept, Structure
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Load, Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
 from millstream.algebra.time import DAWN, INFINITY, Span
@@ -33,6 +33,7 @@ class DeltaStar(Node):
     """
 
     is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    shows: ClassVar[bool] = True  # type: ignore[assignment]
     keeps: ClassVar[tuple[Kept, ...]] = (
         Kept("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
         Kept("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
@@ -65,6 +66,9 @@ class DeltaStar(Node):
         state, restated = self._from_distinct(state, span)
         state, out = self._told(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)
+
+    def shown(self, load: Load, instant: int) -> Changes:
+        return Values.of(load(self.state_name), self.schema).shown(instant)
 
     def _told(self, state: State, changes: Changes, span: Span) -> Step:
         order = stable_order(changes.ts)

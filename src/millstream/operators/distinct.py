@@ -9,7 +9,7 @@ import numpy as np
 
 from millstream.algebra.changes import Changes, forever
 from millstream.algebra.kept import Kept, counted
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Load, Node, Spread, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -48,13 +48,20 @@ class Distinct(Node):
         )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        if "values" not in state and "known" not in state:
+        if not _left_by_delta_star(state):
             return count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
         if span.end == span.start:
             return state, changes
         state, told = self._from_delta_star(state, span)
         state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
         return state, Changes.concat([told, out], self.schema)
+
+    def shown(self, load: Load, instant: int) -> Changes | None:
+        """What DeltaStar showed, until this takes its state over."""
+        state = load(self.state_name)
+        if not _left_by_delta_star(state):
+            return None
+        return Values.of(state, self.schema).shown(instant)
 
     def _from_delta_star(self, state: State, span: Span) -> Step:
         """State that DeltaStar left, as counts. Values that it told with an end are told openly
@@ -74,3 +81,7 @@ class Distinct(Node):
                 Log(), copies.keep(values.until != INFINITY), span.start
             ),
         }, Changes.concat(restated, self.schema)
+
+
+def _left_by_delta_star(state: State) -> bool:
+    return "values" in state or "known" in state

@@ -22,6 +22,7 @@ class Filter(Node):
     """
 
     stateless: ClassVar[bool] = True
+    row_by_row: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
 
     condition: Expression

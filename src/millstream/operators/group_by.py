@@ -13,10 +13,10 @@ from millstream.aggregates.call import AggregateCall
 from millstream.aggregates.entries import Entries
 from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
-from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.kept import Extent, Kept, Structure, ending
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Load, Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
@@ -47,6 +47,7 @@ class GroupBy(Node):
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    shows: ClassVar[bool] = True  # type: ignore[assignment]
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
@@ -108,6 +109,12 @@ class GroupBy(Node):
         out = self._emit(batch, trace, results, groups)
         kept = self._remember(batch, trace, results, totals, groups)
         return {**parts, "due": due, "groups": kept}, out
+
+    def shown(self, load: Load, instant: int) -> Changes:
+        groups: pa.RecordBatch = load(self.state_name).get("groups", no_rows(self._groups_schema))
+        rows, since = groups.select(self.schema.names), groups.column(SINCE).to_numpy()
+        ones = np.ones(len(since), np.int64)
+        return Changes(rows, since, forever(len(since)), ones, identity_of_version(since))
 
     def _begin(self, groups: pa.RecordBatch, span: Span) -> int | None:
         """The instant from which a global aggregate has its row, if that lies in this span.

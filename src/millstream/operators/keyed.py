@@ -20,6 +20,9 @@ HASH = "#hash"
 MOST_ALIKE = 4
 """So many chunks of about the same size are made one."""
 
+SMALL = 2_048
+"""Chunks of fewer rows are made one as soon as there are two: each of them has to be searched."""
+
 
 def equal_columns(
     condition: Expression, left: pa.Schema, right: pa.Schema
@@ -134,16 +137,15 @@ class Index:
         for chunk in log.chunks:
             ahead = chunk.last_due - chunk.first_due
             if ahead < INFINITY // 2 and end - chunk.first_due > self.lazy * ahead:
-                rows = Changes.from_batch(chunk.load())
-                rows = rows.keep(rows.exp > end)
-                chunk = Chunk.of(rows.to_batch(), rows.exp)
+                rows = chunk.changes.keep(chunk.changes.exp > end)
+                chunk = Chunk.of(rows, rows.exp)
             chunks.append(chunk)
         return Log(tuple(chunks))
 
     def _merged(self, log: Log, end: int) -> Log:
         """Make one of the newest chunks whenever there are several of about the same size."""
         chunks = log.chunks
-        while (count := _alike(chunks)) >= MOST_ALIKE:
+        while (count := _mergeable(chunks)) > 1:
             lively = [part.keep(part.exp > end) for part in Log(chunks[-count:]).all()]
             rows = self._sorted(Changes.concat(lively, self.hashed_schema))
             chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
@@ -194,13 +196,15 @@ class Latest(Index):
         return rows.keep(~followed)
 
 
-def _alike(chunks: tuple[Chunk, ...]) -> int:
-    """How many chunks at the end are not of a larger size than the last, by powers of 4."""
-    sizes = [chunk.rows.bit_length() // 2 for chunk in chunks]
+def _mergeable(chunks: tuple[Chunk, ...]) -> int:
+    """How many chunks at the end are to be made one: all that are not of a larger size than the
+    last, by powers of 4, once they are enough."""
+    sizes = [max(chunk.rows, SMALL - 1).bit_length() // 2 for chunk in chunks]
     count = 0
     while count < len(sizes) and sizes[-count - 1] <= sizes[-1]:
         count += 1
-    return count
+    enough = 2 if chunks and chunks[-1].rows < SMALL else MOST_ALIKE
+    return count if count >= enough else 0
 
 
 def _by_hash(rows: Changes) -> Changes:

@@ -27,6 +27,7 @@ class Project(Node):
     """
 
     stateless: ClassVar[bool] = True
+    row_by_row: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
 
     outputs: Outputs

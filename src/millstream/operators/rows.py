@@ -141,7 +141,7 @@ class Rows(Node):
                 for c in kept.chunks
                 if c.first_due <= newest or (self.slide > 1 and c.last_due > waits)
             ]
-            parts = [Changes.from_batch(chunk.load()) for chunk in near]
+            parts = [chunk.changes for chunk in near]
             old = Changes.concat(parts, self.input_schema)
             return (old, np.zeros(len(old), np.int64), old.weight), kept
         old, codes = self._of_known(kept, keys)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +12,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.kept import Extent, Kept, Structure, ending
-from millstream.algebra.node import Node, Step
+from millstream.algebra.node import Load, Node, Step
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.to_stream import compact, settle
@@ -23,39 +25,64 @@ FEW = 4096
 class Stored(Node):
     """`SELECT COMPLETE`: the content of a relation at the heartbeat, to be read at any time.
 
-    State: the rows present. Those with a known end wait for it, and are dropped with their chunk;
-    open ones are a log that is written anew, without what was taken back, when it has doubled.
+    State: nothing over an operator whose own state shows the rows present, as groups do. Otherwise
+    the rows present: those with a known end wait for it, and are dropped with their chunk; open
+    ones are a log that is written anew, without what was taken back, when it has doubled.
     It has no output. Cost: the batch.
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("content", "rows without a known end", Structure.LIST, Extent.ROWS),
-        ending("ending"),
-    )
 
     input: Node
 
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        if self.is_shown:
+            return ()
+        return (
+            Kept("content", "rows without a known end", Structure.LIST, Extent.ROWS),
+            ending("ending"),
+        )
+
+    @cached_property
+    def is_shown(self) -> bool:
+        """Whether the content is read from the state of an operator below."""
+        return self.input.shows
+
+    def recalled(self, load: Load, span: Span) -> State:
+        """Its state; the rows that were read from below, when that was carried out otherwise."""
+        own = load(self.state_name)
+        rows = None if own or self.is_shown else self.input.shown(load, span.start)
+        return own if rows is None else self._with({}, rows, span.start)
+
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        rest = changes.keep(changes.exp > span.end)
+        kept = {} if self.is_shown else self._with(state, changes, span.end)
+        return kept, Changes.empty(self.schema)
+
+    def _with(self, state: State, changes: Changes, end: int) -> State:
+        """The state with more rows."""
+        rest = changes.keep(changes.exp > end)
         ending = rest.exp != INFINITY
         content, ends = state.get("content", Log()), state.get("ending", Log())
         if not ending.all():
-            content = _grown(content, rest.keep(~ending), span)
-        ends = self.manner.buffer.add(ends, rest.keep(ending), span.end)
-        return {"content": content, "ending": ends}, Changes.empty(self.schema)
+            content = _grown(content, rest.keep(~ending), end)
+        ends = self.manner.buffer.add(ends, rest.keep(ending), end)
+        return {"content": content, "ending": ends}
 
-    def content(self, state: State, heartbeat: int) -> pa.RecordBatch:
-        """The rows present at the heartbeat."""
-        parts = [part for name in ("content", "ending") for part in state.get(name, Log()).all()]
-        rows = Changes.concat(parts, self.schema)
+    def content(self, states: Mapping[str, State], heartbeat: int) -> pa.RecordBatch:
+        """The rows present at the heartbeat, out of the states of one bucket of its level."""
+        own = states.get(self.state_name, {})
+        rows = None if own else self.input.shown(lambda name: states.get(name, {}), heartbeat)
+        if rows is None:
+            parts = [part for name in ("content", "ending") for part in own.get(name, Log()).all()]
+            rows = Changes.concat(parts, self.schema)
         rows = rows.keep(rows.exp > heartbeat)
         return settle(replace(rows, ts=np.full(len(rows), heartbeat))).rows
 
 
-def _grown(log: Log, rows: Changes, span: Span) -> Log:
+def _grown(log: Log, rows: Changes, end: int) -> Log:
     """The log of open rows with more of them."""
-    log = log.after(span.end)
+    log = log.after(end)
     grown = log.append(rows, rows.exp)
     if grown.rows <= FEW or grown.rows <= 2 * (log.chunks[0].rows if log.chunks else 0):
         return grown

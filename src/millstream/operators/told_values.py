@@ -14,6 +14,7 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
+from millstream.operators.identity import identity_of_values
 from millstream.operators.keyed import Latest
 
 MANY = 32_768
@@ -53,6 +54,13 @@ class Values:
         *columns, told, until = table.columns
         rows = pa.RecordBatch.from_arrays(columns, schema=schema)
         return Values(rows, told.to_numpy(), until.to_numpy())
+
+    def shown(self, instant: int) -> Changes:
+        """Those present at an instant, as they were told."""
+        there = self.after(instant)
+        count, ones = len(there), np.ones(len(there), np.int64)
+        seq = identity_of_values(there.rows, count)
+        return Changes(there.rows, np.full(count, instant), there.told, ones, seq)
 
     def to_state(self, span_end: int, buffer: Buffer) -> State:
         """A table of a few values; an index of many, and a calendar of the ends they were told."""

@@ -119,6 +119,8 @@ class Costs:
                 return TELL * self._events(node) + self._kept(node)
             case Rstream():
                 return TELL * self._events(node) + MADE * out + self._kept(node)
+            case Stored(is_shown=True):
+                return 0.0
             case Stored():
                 return STORE * rows + self._kept(node)
             case LookupJoin():

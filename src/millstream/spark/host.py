@@ -222,10 +222,7 @@ class SparkHost:
         level, number = self.job.graph.level[root], self.commit.batch
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
-            root.content(
-                Shelf.at(self.checkpoint.state, level, b).read(number).get(root.state_name, {}),
-                beat,
-            )
+            root.content(Shelf.at(self.checkpoint.state, level, b).read(number), beat)
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
