@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.connect import open_source
+from millstream.engine.job import Job
+from millstream.session import Session
+
+LINKS, SOURCES = 4, 750
+FEED = f"generate:connections?sources={SOURCES}&events="
+Settings = Mapping[str, str]
 
 COLUMNS = {
     "ts": pa.int64(), "protocol": pa.string(), "source": pa.int64(), "destination": pa.int64(),
 }  # fmt: skip
 STREAM = (
     "CREATE STREAM {name} (ts bigint, protocol string, source bigint, destination bigint) "
-    "ORDER BY ts SOURCE 'generate:connections?events={events}&sources=1000';"
+    "ORDER BY ts SOURCE '{source}';"
 )
 
 PAIRS = (
@@ -58,13 +66,22 @@ QUERIES = {
 without duplicates, 5 joins a link with what is left of another, in two orders."""
 
 
+def job_of(text: str, settings: Settings, units: int) -> Job:
+    """A query over the links it names, each with a connection in so many units of time."""
+    session = Session(tell=lambda notice: None)
+    for name, value in {**settings, "rules": "fixed"}.items():
+        session.pin(name, value)
+    for link in (f"link{number}" for number in range(LINKS)):
+        if link in text:
+            session.execute(STREAM.format(name=link, source=f"{FEED}{LINKS * units}"))
+    session.execute(text)
+    return session.job()
+
+
 def connections(link: str, count: int) -> Changes:
     """The first connections of a link, as a stream's elements."""
-    url, schema = (
-        f"generate:connections?events={4 * count}&sources=1000",
-        pa.schema(list(COLUMNS.items())),
-    )
-    source = open_source(url, link, schema, {}, ".", False)
+    schema = pa.schema(list(COLUMNS.items()))
+    source = open_source(f"{FEED}{LINKS * count}", link, schema, {}, ".", False)
     slices, _, _ = source.plan(source.start(), count)
     parts = [source.read(slice_, schema.names).rows for slice_ in slices]
     rows = pa.Table.from_batches(parts).combine_chunks().to_batches()[0]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from millstream.algebra.changes import Changes
+from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
 from millstream.algebra.kept import LEFT_AND_RIGHT, Kept
@@ -80,10 +80,9 @@ class Paired(Node):
 
     def _joined(self, found: Found) -> Changes:
         left, right = found.left, found.right
-        mine, theirs = pa.array(found.i), pa.array(found.j)
         columns = [
-            *(column.take(mine) for column in left.rows.columns),
-            *(column.take(theirs) for column in right.rows.columns),
+            *take_rows(left.rows, found.i).columns,
+            *take_rows(right.rows, found.j).columns,
         ]
         return Changes(
             pa.RecordBatch.from_arrays(columns, schema=self.schema),

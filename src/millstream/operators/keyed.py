@@ -20,7 +20,7 @@ HASH = "#hash"
 MOST_ALIKE = 4
 """So many chunks of about the same size are made one."""
 
-SMALL = 2_048
+SMALL = 4_096
 """Chunks of fewer rows are made one as soon as there are two: each of them has to be searched."""
 
 

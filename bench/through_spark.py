@@ -1,0 +1,66 @@
+"""What the same queries cost through Spark: reading, sending, operators, state and Spark's own."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from bench.links import Settings, job_of
+from millstream.spark.host import BatchReport, SparkHost
+
+UNITS, BATCHES = 25_000, 4
+"""Units of time in a batch, and how many batches are measured once the window is full."""
+
+
+def turn_by_turn(
+    spark: SparkSession, text: str, window: int, variants: Mapping[str, Settings], turns: int
+) -> dict[str, dict[str, float]]:
+    """Microseconds per 1,000 tuples under every variant of the settings, after one turn to warm
+    up: of the whole trigger, and of that in operators and in reading and writing their state."""
+    every: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
+    for turn in range(turns + 1):
+        for name, settings in variants.items():
+            every[name] += [figures_of(spark, text, window, settings)] * (turn > 0)
+    return {
+        name: {measured: median(one[measured] for one in found) for measured in found[0]}
+        for name, found in every.items()
+    }
+
+
+def figures_of(spark: SparkSession, text: str, window: int, settings: Settings) -> dict[str, float]:
+    """One run, from an empty window until it has been full for some batches."""
+    fill = -(-window // UNITS)
+    job = job_of(
+        text.format(window=window), {**settings, "batch_rows": str(UNITS)}, UNITS * (fill + BATCHES)
+    )
+    checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
+    reports: list[BatchReport] = []
+    host = SparkHost(
+        spark,
+        job,
+        lambda commit: [],
+        checkpoint,
+        wanted=frozenset(),
+        progress=reports.append,
+    )
+    try:
+        host.run()
+    finally:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    triggers = [t for t in host.triggers if t.get("addBatch")][fill : fill + BATCHES]
+    thousands = UNITS * len(job.graph.scans) / 1_000
+    late = reports[fill : fill + BATCHES]
+    return {
+        "µs per 1,000, the whole trigger": median(t["triggerExecution"] for t in triggers)
+        * 1e3
+        / thousands,
+        "µs per 1,000, operators and state": median(
+            sum(r.parts[part] for part in ("load", "run", "write")) for r in late
+        )
+        * 1e6
+        / thousands,
+    }
