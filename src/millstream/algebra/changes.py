@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,7 @@ class Changes:
         return self.rows.schema
 
     @staticmethod
+    @cache
     def empty(schema: pa.Schema) -> Changes:
         none = np.zeros(0, np.int64)
         return Changes(no_rows(schema), none, none, none, none)

@@ -53,8 +53,10 @@ def hashes_of(arrays: Sequence[pa.Array], length: int) -> np.ndarray:
 
 
 def _mixed(arrays: Sequence[pa.Array], length: int) -> np.ndarray:
-    hashes = np.zeros(length, np.uint64)
-    for array in arrays:
+    if not arrays:
+        return np.zeros(length, np.uint64)
+    hashes = _scrambled(_hashes(arrays[0]))
+    for array in arrays[1:]:
         hashes = _mix(hashes, _hashes(array))
     return hashes
 
@@ -85,6 +87,8 @@ def as_words(array: pa.Array) -> np.ndarray:
     The value under a NULL is not defined.
     """
     kind = array.type
+    if kind == pa.int64():
+        return _buffer(array, np.int64)
     if pa.types.is_boolean(kind):
         return pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.int64)
     if pa.types.is_floating(kind):
@@ -198,7 +202,8 @@ def _hashes(array: pa.Array) -> np.ndarray:
         hashes = _hash_lists(bounds, _hashes(elements))
     else:
         hashes = as_words(array).view(np.uint64)
-    return np.where(_valid(array), hashes, np.uint64(0x9E3779B97F4A7C15))
+    valid = validity(array)
+    return hashes if valid is None else np.where(valid, hashes, np.uint64(0x9E3779B97F4A7C15))
 
 
 def _valid(array: pa.Array) -> np.ndarray:
@@ -229,6 +234,14 @@ def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
+def _scrambled(values: np.ndarray) -> np.ndarray:
+    out = np.empty(len(values), np.uint64)
+    for i in range(len(values)):
+        out[i] = _scramble(values[i])
+    return out
+
+
+@njit(cache=True)
 def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     out = np.empty(len(left), np.uint64)
     for i in range(len(left)):
@@ -247,13 +260,19 @@ def _is_narrow(words: np.ndarray) -> bool:
     """True for integers that lie close enough together to be looked up by their value."""
     if len(words) == 0:
         return False
-    return int(words.max()) - int(words.min()) < max(65_536, len(words))
+    least, greatest = _ends(words)
+    return int(greatest) - int(least) < max(65_536, len(words))
+
+
+@njit(cache=True)
+def _ends(words: np.ndarray) -> tuple[int, int]:
+    return words.min(), words.max()
 
 
 @njit(cache=True)
 def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    least = words.min()
-    table = np.full(words.max() - least + 1, -1, np.int64)
+    least, greatest = _ends(words)
+    table = np.full(greatest - least + 1, -1, np.int64)
     codes = np.empty(len(words), np.int64)
     first = np.empty(min(len(words), len(table)), np.int64)
     groups = 0

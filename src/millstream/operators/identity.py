@@ -21,12 +21,12 @@ def identity_of_side(seq: np.ndarray, side: int) -> np.ndarray:
 
 def identity_of_values(rows: pa.RecordBatch, length: int) -> np.ndarray:
     """The identity of tuples that are nothing but their values."""
-    return -1 - (hashes_of(rows.columns, length) & MASK)
+    return _below_zero(hashes_of(rows.columns, length))
 
 
 def identity_of_version(instants: np.ndarray) -> np.ndarray:
     """The identity of tuples that are made anew at these instants, one of a kind at a time."""
-    return -1 - (instants & MASK)
+    return _below_zero(instants)
 
 
 def identity_of_elements(seq: np.ndarray, ts: np.ndarray) -> np.ndarray:
@@ -35,6 +35,14 @@ def identity_of_elements(seq: np.ndarray, ts: np.ndarray) -> np.ndarray:
 
 
 MASK = 2**62 - 1
+
+
+@njit(cache=True)
+def _below_zero(numbers: np.ndarray) -> np.ndarray:
+    out = np.empty(len(numbers), np.int64)
+    for i in range(len(numbers)):
+        out[i] = -1 - (numbers[i] & MASK)
+    return out
 
 
 @njit(cache=True)

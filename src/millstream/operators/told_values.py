@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
+from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import DAWN, Span
@@ -19,8 +18,6 @@ from millstream.operators.keyed import Latest
 
 MANY = 32_768
 """Up to so many values are looked through and written whole in every step."""
-
-TOLD, UNTIL = "#told", "#until"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +34,17 @@ class Values:
     def take(self, index: np.ndarray) -> Values:
         return Values(take_rows(self.rows, index), self.told[index], self.until[index])
 
+    def and_new(self, rows: pa.RecordBatch, index: np.ndarray) -> Values:
+        """These, and others of which nothing is known yet."""
+        if len(index) == 0:
+            return self
+        fresh = np.full(len(index), DAWN)
+        return Values(
+            concat_rows([self.rows, take_rows(rows, index)], rows.schema),
+            np.concatenate([self.told, fresh]),
+            np.concatenate([self.until, fresh]),
+        )
+
     def after(self, instant: int) -> Values:
         """Those that are still present."""
         alive = self.until > instant
@@ -48,12 +56,8 @@ class Values:
         if "known" in state:
             newest = Latest.of(state["known"], schema).rows()
             return Values(newest.rows, newest.ts, newest.exp)
-        if "values" not in state:
-            return Values(no_rows(schema), np.zeros(0, np.int64), np.zeros(0, np.int64))
-        table: pa.RecordBatch = state["values"]
-        *columns, told, until = table.columns
-        rows = pa.RecordBatch.from_arrays(columns, schema=schema)
-        return Values(rows, told.to_numpy(), until.to_numpy())
+        table = Changes.concat(state.get("values", Log()).all(), schema)
+        return Values(table.rows, table.ts, table.exp)
 
     def shown(self, instant: int) -> Changes:
         """Those present at an instant, as they were told."""
@@ -66,8 +70,7 @@ class Values:
         """A table of a few values; an index of many, and a calendar of the ends they were told."""
         schema = self.rows.schema
         if len(self) <= MANY:
-            columns = [*self.rows.columns, pa.array(self.told), pa.array(self.until)]
-            return {"values": pa.RecordBatch.from_arrays(columns, schema=_table_schema(schema))}
+            return {"values": Log().append(_entries(self, self.until), self.until)}
         known = Latest.of(None, schema)
         hashes = hashes_of(self.rows.columns, len(self))
         return {
@@ -92,9 +95,7 @@ def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recall
         kept = Values.of(state, schema)
         both = concat_rows([kept.rows, changes.rows], schema)
         codes, first = factorize(both.columns, len(kept) + len(changes))
-        fresh = np.full(len(first) - len(kept), DAWN)
-        told, until = np.concatenate([kept.told, fresh]), np.concatenate([kept.until, fresh])
-        return Recalled(Values(take_rows(both, first), told, until), codes[len(kept) :])
+        return Recalled(kept.and_new(both, first[len(kept) :]), codes[len(kept) :])
     due = Changes.concat(buffer.due(state["promised"], span), schema)
     both = concat_rows([due.rows, changes.rows], schema)
     codes, rows, hashes = _by_hash(both, len(due) + len(changes))
@@ -139,8 +140,3 @@ def _entries(values: Values, exp: np.ndarray) -> Changes:
     """Values as rows of a log that wait for an instant; `ts` is the end they were told with."""
     ones, none = np.ones(len(values), np.int64), np.zeros(len(values), np.int64)
     return Changes(values.rows, values.told, exp, ones, none)
-
-
-@cache
-def _table_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([*schema, (TOLD, pa.int64()), (UNTIL, pa.int64())])
