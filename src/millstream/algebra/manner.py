@@ -90,11 +90,11 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
     if sum(chunk.rows for chunk in wide) < pages * PAGE_ROWS:
         return log
-    parts = [chunk.changes for chunk in wide]
-    rows = _swept(parts, end, by)
-    page = getattr(rows, by) // width - (end + 1) // width
-    order, starts = group_order(page, np.arange(len(rows)), int(page.max(initial=0)) + 1)
-    rows = rows.take(order)
+    rows = Changes.concat([chunk.changes for chunk in wide], wide[-1].changes.schema)
+    waiting = np.flatnonzero(getattr(rows, by) > end)
+    page = getattr(rows, by)[waiting] // width - (end + 1) // width
+    order, starts = group_order(page, np.arange(len(page)), int(page.max(initial=0)) + 1)
+    rows = rows.take(waiting[order])
     due = getattr(rows, by)
     laid = Log(tuple(chunk for chunk in log.chunks if chunk not in wide))
     for first, last in pairwise(starts.tolist()):
@@ -105,11 +105,6 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
 def _as_one(log: Log, end: int, by: str) -> Log:
     if not log.chunks:
         return log
-    rows = _swept(log.all(), end, by)
+    rows = Changes.concat(log.all(), log.chunks[-1].changes.schema)
+    rows = rows.keep(getattr(rows, by) > end)
     return Log().append(rows, getattr(rows, by))
-
-
-def _swept(parts: list[Changes], end: int, by: str) -> Changes:
-    """All rows that have not fallen due by the end, as one."""
-    rows = Changes.concat(parts, parts[-1].schema)
-    return rows.keep(getattr(rows, by) > end)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, Expression, conjuncts
 from millstream.algebra.state import Chunk, Log
-from millstream.algebra.time import INFINITY
+from millstream.algebra.time import DAWN, INFINITY
 from millstream.columns.hashed import hash_order, meetings, tuple_order
 from millstream.columns.keys import equal_rows, hashes_of, validity
 
@@ -20,7 +20,7 @@ HASH = "#hash"
 MOST_ALIKE = 4
 """So many chunks of about the same size are made one."""
 
-SMALL = 4_096
+SMALL = 1_024
 """Chunks of fewer rows are made one as soon as there are two: each of them has to be searched."""
 
 
@@ -146,24 +146,25 @@ class Index:
         """Make one of the newest chunks whenever there are several of about the same size."""
         chunks = log.chunks
         while (count := _mergeable(chunks)) > 1:
-            lively = [part.keep(part.exp > end) for part in Log(chunks[-count:]).all()]
-            rows = self._sorted(Changes.concat(lively, self.hashed_schema))
+            every = Changes.concat(Log(chunks[-count:]).all(), self.hashed_schema)
+            rows = self._sorted(every, end)
             chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
         return Log(chunks)
 
-    def _sorted(self, rows: Changes) -> Changes:
-        """In the order of their hashes, without rows that were taken back, from now on."""
-        hashes = rows.rows.column(HASH).to_numpy()
+    def _sorted(self, rows: Changes, end: int) -> Changes:
+        """In the order of their hashes, without rows that were taken back or have expired."""
         if (rows.weight > 0).all() and rows.seq.any():
-            return _by_hash(rows)
+            return _by_hash(rows, end)
         if _is_constant(rows.seq) and _is_constant(rows.exp):
-            return _summed(_by_hash(rows))
+            return _summed(_by_hash(rows, end))
+        rows = rows.keep(rows.exp > end)
+        hashes = rows.rows.column(HASH).to_numpy()
         return _summed(rows.take(tuple_order(hashes, rows.seq, rows.exp)))
 
     def rows(self) -> Changes:
         """All rows, added up."""
         every = Changes.concat(self.log.all(), self.hashed_schema)
-        return _unhashed(self._sorted(every) if len(every) else every, self.schema)[0]
+        return _unhashed(self._sorted(every, DAWN) if len(every) else every, self.schema)[0]
 
     @property
     def hashed_schema(self) -> pa.Schema:
@@ -186,8 +187,8 @@ class Latest(Index):
     The newest is the one that was added last; the others may still be found.
     """
 
-    def _sorted(self, rows: Changes) -> Changes:
-        rows = _by_hash(rows)
+    def _sorted(self, rows: Changes, end: int) -> Changes:
+        rows = _by_hash(rows, end)
         hashes = rows.rows.column(HASH).to_numpy()
         followed = np.zeros(len(rows), np.bool_)
         followed[:-1] = hashes[1:] == hashes[:-1]
@@ -207,10 +208,13 @@ def _mergeable(chunks: tuple[Chunk, ...]) -> int:
     return count if count >= enough else 0
 
 
-def _by_hash(rows: Changes) -> Changes:
-    """In the order of their hashes; rows of equal hash as they were added."""
+def _by_hash(rows: Changes, end: int) -> Changes:
+    """Those that have not expired in the order of their hashes; equal ones as they were added."""
+    alive = rows.exp > end
     order = hash_order(rows.rows.column(HASH).to_numpy())
-    return rows if order is None else rows.take(order)
+    if order is None:
+        return rows.keep(alive)
+    return rows.take(order if alive.all() else order[alive[order]])
 
 
 def _summed(rows: Changes) -> Changes:

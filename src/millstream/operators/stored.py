@@ -20,6 +20,10 @@ from millstream.operators.to_stream import compact, settle
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
+FEW_OF = 8
+"""Rows that have left already are kept beside so many times as many that have not: they go with
+their chunk, and to pick out the others costs more."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stored(Node):
@@ -61,7 +65,9 @@ class Stored(Node):
 
     def _with(self, state: State, changes: Changes, end: int) -> State:
         """The state with more rows."""
-        rest = changes.keep(changes.exp > end)
+        ahead = changes.exp > end
+        gone = len(ahead) - np.count_nonzero(ahead)
+        rest = changes if gone * FEW_OF < len(ahead) else changes.keep(ahead)
         ending = rest.exp != INFINITY
         content, ends = state.get("content", Log()), state.get("ending", Log())
         if not ending.all():
