@@ -217,6 +217,8 @@ def concat_rows(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Reco
     """One batch from many of the same column types; the names are the schema's."""
     if len(schema) == 0:
         return no_rows(schema)
+    if all(batch.schema.equals(schema) for batch in batches):
+        return pa.concat_batches(batches)
     arrays = [pa.concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

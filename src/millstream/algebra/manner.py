@@ -18,7 +18,7 @@ PAGE_ROWS = 4_096
 
 FEWEST_PAGES, MOST_PAGES = 4, 256
 MOST_CHUNKS = 32
-"""A calendar too small for pages is made one chunk when it has so many."""
+"""A calendar too small for pages has no more chunks than this."""
 
 
 class Buffer(Enum):
@@ -84,7 +84,7 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     """
     pages = pages_for(log.rows)
     if pages == 1:
-        return _as_one(log, end, by) if len(log.chunks) > MOST_CHUNKS else log
+        return _gathered(log, end, by) if len(log.chunks) > MOST_CHUNKS else log
     ahead = max(chunk.last_due for chunk in log.chunks) - end
     width = 1 << max((ahead // pages).bit_length() - 1, 0)
     wide = [c for c in log.chunks if c.first_due // width != c.last_due // width]
@@ -100,6 +100,18 @@ def _laid_out(log: Log, end: int, by: str) -> Log:
     for first, last in pairwise(starts.tolist()):
         laid = laid.append(rows.slice(first, last), due[first:last])
     return laid
+
+
+def _gathered(log: Log, end: int, by: str) -> Log:
+    """The log with its newest chunks as one: as far back as none is larger than all newer ones
+    together, so that rows are not written again and again."""
+    chunks = log.chunks
+    first, rows = len(chunks) - 1, chunks[-1].rows
+    while first and chunks[first - 1].rows <= rows:
+        first -= 1
+        rows += chunks[first].rows
+    first = 0 if first == len(chunks) - 1 else first
+    return Log((*chunks[:first], *_as_one(Log(chunks[first:]), end, by).chunks))
 
 
 def _as_one(log: Log, end: int, by: str) -> Log:

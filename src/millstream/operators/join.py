@@ -131,7 +131,7 @@ class Side:
 
     @staticmethod
     def of(keys: Keys, changes: Changes, side: int) -> Side:
-        place = np.flatnonzero(keys.findable(changes.rows, len(changes), side))
+        place = keys.findable(changes.rows, len(changes), side)
         if len(place) < len(changes):
             changes = changes.take(place)
         hashes = keys.hashes(changes.rows, len(changes), side)

@@ -74,13 +74,13 @@ class Keys:
         return Keys(pairs, strict, enough)
 
     def findable(self, rows: pa.RecordBatch, length: int, side: int) -> np.ndarray:
-        """Where no key is NULL that must not be; side 0 is the left, 1 the right."""
-        mask = np.ones(length, np.bool_)
-        for pair, strict in zip(self.pairs, self.strict):
-            valid = validity(rows.column(pair[side])) if strict else None
-            if valid is not None:
-                mask &= valid
-        return mask
+        """The rows in which no key is NULL that must not be; side 0 is the left, 1 the right."""
+        valid = [
+            known
+            for pair, strict in zip(self.pairs, self.strict)
+            if strict and (known := validity(rows.column(pair[side]))) is not None
+        ]
+        return np.flatnonzero(np.logical_and.reduce(valid)) if valid else np.arange(length)
 
     def hashes(self, rows: pa.RecordBatch, length: int, side: int) -> np.ndarray:
         """A number for every row that rows with equal keys share; one for all without keys."""
@@ -240,11 +240,15 @@ def _is_constant(values: np.ndarray) -> bool:
 
 
 def _hashed(changes: Changes, hashes: np.ndarray) -> Changes:
-    columns = [*changes.rows.columns, pa.array(hashes)]
-    names = [*changes.rows.schema.names, HASH]
-    return changes.with_rows(pa.RecordBatch.from_arrays(columns, names=names))
+    column = pa.array(hashes)
+    if changes.rows.num_columns == 0:
+        return changes.with_rows(pa.RecordBatch.from_arrays([column], [HASH]))
+    return changes.with_rows(changes.rows.append_column(HASH, column))
 
 
 def _unhashed(part: Changes, schema: pa.Schema) -> tuple[Changes, np.ndarray]:
-    rows = pa.RecordBatch.from_arrays(part.rows.columns[:-1], schema=schema)
-    return part.with_rows(rows), part.rows.column(part.rows.num_columns - 1).to_numpy()
+    last = part.rows.num_columns - 1
+    rows = part.rows.remove_column(last)
+    if last == 0 or not rows.schema.equals(schema):
+        rows = pa.RecordBatch.from_arrays(rows.columns, schema=schema)
+    return part.with_rows(rows), part.rows.column(last).to_numpy()

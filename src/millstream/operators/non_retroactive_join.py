@@ -93,7 +93,7 @@ class NonRetroactiveJoin(Node):
         return Label(self.left.pattern, reason, 1)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        right = right.keep(self.keys.findable(right.rows, len(right), 1))
+        right = right.pick(self.keys.findable(right.rows, len(right), 1))
         beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
         met = self._met(left.keep(left.weight > 0), right, beside)
         hashes = self.keys.hashes(right.rows, len(right), 1)
@@ -138,7 +138,7 @@ class NonRetroactiveJoin(Node):
         self, came: Changes, right: Changes, beside: Index
     ) -> Iterator[tuple[np.ndarray, Changes]]:
         """Pairs of left rows and right rows that were there before them, block by block."""
-        able = np.flatnonzero(self.keys.findable(came.rows, len(came), 0))
+        able = self.keys.findable(came.rows, len(came), 0)
         needles = self.keys.hashes(take_rows(came.rows, able), len(able), 0)
         for rows, there, needle in _candidates(needles, right, beside, self.keys):
             i = able[needle]
