@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import strategies
+from bench import figures, strategies
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import make_session
@@ -247,7 +247,8 @@ class Bench:
         )
 
     def _strategies(self) -> None:
-        self.results["strategies"] = strategies.run(lambda: self.spark, turns=1)
+        self.results["strategies"] = found = strategies.run(lambda: self.spark, turns=1)
+        figures.write(found)
 
     def _note(self, name: str, values: dict[str, object]) -> None:
         self.results[name] = values

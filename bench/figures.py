@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
 
-WIDTH, HEIGHT = 860, 340
-TOP, BOTTOM, LEFT, PANEL, GAP = 84, 286, 64, 350, 72
+HEIGHT = 340
+TOP, BOTTOM, LEFT, PANEL, GAP = 84, 286, 64, 236, 88
+FOLDER = Path("docs/figures")
 OURS = "update_pattern"
 MARKS = {
     "negative": ("a", "square"),
@@ -97,32 +98,45 @@ class Panel:
             yield _mark(shape, color, x, y)
 
 
-def draw(title: str, figures: Figures) -> str:
-    """A figure of one query: a panel for every size of batch, a line for every strategy."""
-    first = next(iter(next(iter(figures.values())).values()))
-    measured = [name for name in first if name.startswith("µs")]
+def write(found: Mapping[str, Mapping[str, Figures]], folder: Path = FOLDER) -> None:
+    """A figure of every query: what it costs in the operators, through Spark, and what it holds."""
+    for query, alone in found["in the operators"].items():
+        outside = found["through Spark"].get(query)
+        panels = [(name, alone) for name in measures(alone) if name != "state rows"]
+        panels += [(name, outside) for name in measures(outside)[:1]] if outside else []
+        name = query.replace(",", "").replace(" ", "-")
+        target = folder / f"strategies-{name}.svg"
+        target.write_text(draw(f"Query {query}", panels))
+        print(f"written to {target}")
+
+
+def draw(title: str, panels: list[tuple[str, Figures]]) -> str:
+    """A panel for everything that was measured, a line for every strategy."""
+    figures, width = panels[0][1], 2 * LEFT + len(panels) * (PANEL + GAP) - GAP
     parts = [f'<text class="title" x="{LEFT}" y="26">{title}</text>']
     x = LEFT
     for name in strategies(figures):
         color, shape = MARKS[name]
         parts += [_mark(shape, color, x + 5, 45), f'<text x="{x + 16}" y="49">{name}</text>']
         x += 40 + 8 * len(name)
-    for number, name in enumerate(measured):
-        parts += Panel(LEFT + number * (PANEL + GAP), name, figures).parts()
-    middle = LEFT + PANEL + GAP // 2
-    parts.append(
-        f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">window, in units of time</text>'
-    )
+    for number, (name, given) in enumerate(panels):
+        parts += Panel(LEFT + number * (PANEL + GAP), name, given).parts()
+    place = f'x="{width // 2}" y="{HEIGHT - 8}" text-anchor="middle"'
+    parts.append(f"<text {place}>window, in units of time</text>")
     body = "\n  ".join(parts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'width="{WIDTH}" height="{HEIGHT}">\n  <style>{STYLE}  </style>\n'
-        f'  <rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>\n  {body}\n</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}" '
+        f'width="{width}" height="{HEIGHT}">\n  <style>{STYLE}  </style>\n'
+        f'  <rect class="ground" width="{width}" height="{HEIGHT}"/>\n  {body}\n</svg>\n'
     )
 
 
 def strategies(figures: Figures) -> list[str]:
     return list(next(iter(figures.values())))
+
+
+def measures(figures: Figures) -> list[str]:
+    return list(next(iter(next(iter(figures.values())).values())))
 
 
 def _short(window: int) -> str:
@@ -147,14 +161,9 @@ def _mark(shape: str, color: str, x: float, y: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.figures")
     parser.add_argument("--results", type=Path, default=Path("bench-out/results.json"))
-    parser.add_argument("--folder", type=Path, default=Path("docs/figures"))
+    parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
-    found = json.loads(options.results.read_text())["strategies"]["in the operators"]
-    for query, figures in found.items():
-        name = query.replace(",", "").replace(" ", "-")
-        target = options.folder / f"strategies-{name}.svg"
-        target.write_text(draw(f"Query {query}", figures))
-        print(f"written to {target}")
+    write(json.loads(options.results.read_text())["strategies"], options.folder)
 
 
 if __name__ == "__main__":
