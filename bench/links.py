@@ -39,6 +39,7 @@ BOTH = (
     "SELECT {form} a.source FROM (SELECT DISTINCT source FROM link0 [Range {window}]) a, "
     "(SELECT DISTINCT source FROM link1 [Range {window}]) b WHERE a.source = b.source;"
 )
+ALONE = "SELECT {form} source FROM link0 [Range {window}] a WHERE {not_there};"
 NOT_THERE = "NOT EXISTS (SELECT * FROM link1 [Range {window}] b WHERE a.source = b.source)"
 NEGATION_BELOW = (
     "SELECT {form} a.source, a.destination AS here, c.destination AS there FROM "
@@ -58,12 +59,14 @@ QUERIES = {
     "2 source": SOURCES,
     "2 source, destination": ROUTES,
     "3": LESS,
+    "3 NOT EXISTS": ALONE.replace("{not_there}", NOT_THERE),
     "4": BOTH,
     "5 negation below": NEGATION_BELOW,
     "5 negation above": NEGATION_ABOVE,
 }
 """Query 1 joins two links, 2 takes duplicates out of one, 3 takes one from another, 4 joins two
-without duplicates, 5 joins a link with what is left of another, in two orders."""
+without duplicates, 5 joins a link with what is left of another, in two orders. 3 takes away copy
+for copy, and tells all ends by negative rows; with NOT EXISTS there are two ways to tell them."""
 
 
 def job_of(text: str, settings: Settings, units: int) -> Job:

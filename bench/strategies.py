@@ -21,7 +21,7 @@ FORCED = {
 }
 """Between these two `update_pattern` chooses above a negation, by what it measures."""
 
-NEGATIONS = ("3", "5 negation below", "5 negation above")
+NEGATIONS = ("3", "3 NOT EXISTS", "5 negation below", "5 negation above")
 TOLD = ("1 telnet", "2 source", "4")
 """Queries that are measured as STREAMED, too."""
 

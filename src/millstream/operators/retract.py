@@ -71,9 +71,11 @@ class Retract(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         buffer, log = self.manner.buffer, state.get("due", Log())
+        counts, opens = self._opens(state, changes)
+        if not opens and not log.chunks:
+            return {"due": log, **counts}, changes
         ends = cancelled(Changes.concat(buffer.due(log, span), self.schema))
         gone = replace(ends, ts=ends.exp, exp=forever(len(ends)), weight=-ends.weight)
-        counts, opens = self._opens(state, changes)
         if not opens:
             kept = log.after(span.end)
             return {"due": kept, **counts}, Changes.concat([changes, gone], self.schema)
