@@ -15,7 +15,7 @@ from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.tally import tally
 from millstream.operators.events import unfold
 from millstream.operators.identity import identity_of_values
-from millstream.operators.keyed import Index
+from millstream.operators.index import Index
 
 
 def count_values(

@@ -21,7 +21,8 @@ from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.hashed import hash_order, meetings
 from millstream.operators.identity import identity_of_pair
-from millstream.operators.keyed import Index, Keys
+from millstream.operators.index import Index
+from millstream.operators.keyed import Keys
 from millstream.operators.table_scan import label_beside_table
 
 

@@ -20,7 +20,8 @@ from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import meetings
 from millstream.columns.keys import factorize, hashes_of
 from millstream.operators.events import add_up
-from millstream.operators.keyed import Index, Keys
+from millstream.operators.index import Index
+from millstream.operators.keyed import Keys
 from millstream.operators.to_stream import compact
 
 PARTNER = "#partner"

@@ -18,8 +18,9 @@ from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.columns.cover import changes_of_cover
 from millstream.columns.hashed import numbered
+from millstream.operators.index import Index
 from millstream.operators.join import Found, Matcher, Side
-from millstream.operators.keyed import Index, Keys
+from millstream.operators.keyed import Keys
 from millstream.operators.pending import release
 from millstream.operators.table_scan import label_beside_table
 

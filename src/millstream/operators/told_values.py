@@ -14,7 +14,7 @@ from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.operators.identity import identity_of_values
-from millstream.operators.keyed import Latest
+from millstream.operators.index import Latest
 
 MANY = 32_768
 """Up to so many values are looked through and written whole in every step."""
