@@ -13,21 +13,25 @@ from millstream.aggregates.call import AggregateCall
 from millstream.aggregates.entries import Entries
 from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
-from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
+from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Load, Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
+from millstream.algebra.state import Log, Part, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 from millstream.columns.trace import Trace, follow
+from millstream.operators.by_key import BagByKey, RowByKey
 from millstream.operators.events import Events, settled, unfold
 from millstream.operators.identity import identity_of_version
 
 PRESENT = "#present"
 """The column of the groups that counts their rows: a group without any is not in the answer."""
+
+_Moved = tuple[BagByKey, pa.RecordBatch, pa.RecordBatch]
+"""A bag of values, and what of it was touched by a step, before and after."""
 
 SINCE = "#since"
 """The column of the groups that says from which instant on they show the row they show."""
@@ -94,7 +98,8 @@ class GroupBy(Node):
         due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         if not self.input.is_clean:
             events = settled(events)
-        groups: pa.RecordBatch = state.get("groups", no_rows(self._groups_schema))
+        known = self._known(state)
+        groups = known.touched(self._keys_of(events))
         begin = self._begin(groups, span)
         if len(events.starts) + len(events.ends) == 0 and begin is None:
             return {**state, "due": due}, Changes.empty(self.schema)
@@ -105,13 +110,29 @@ class GroupBy(Node):
         trace = follow(
             batch.groups, batch.instants, batch.weights, batch.first_ends, totals[PRESENT], shown
         )
-        results, parts = self._aggregate(batch, trace, totals, before, state)
+        results, bags = self._aggregate(batch, trace, totals, before, state)
         out = self._emit(batch, trace, results, groups)
-        kept = self._remember(batch, trace, results, totals, groups)
-        return {**parts, "due": due, "groups": kept}, out
+        kept = np.ones(batch.group_count, np.bool_) if not self.keys else totals[PRESENT] > 0
+        now = self._remember(batch, trace, results, totals, groups, kept)
+        part = known.after(take_rows(groups, np.flatnonzero(~kept[: groups.num_rows])), now)
+        much = isinstance(part, Log)
+        values = {name: bag.after(old, new, much) for name, (bag, old, new) in bags.items()}
+        return {**values, "due": due, "groups": part}, out
+
+    def _known(self, state: State) -> RowByKey:
+        return RowByKey(state.get("groups"), self._groups_schema, len(self.keys))
+
+    def _keys_of(self, events: Events) -> pa.RecordBatch:
+        """The keys of everything that enters or leaves."""
+        sides = [side.rows.select(list(self.keys)) for side in (events.starts, events.ends)]
+        return concat_rows(sides, self._key_schema)
+
+    @cached_property
+    def _key_schema(self) -> pa.Schema:
+        return pa.schema([self.input_schema.field(name) for name in self.keys])
 
     def shown(self, load: Load, instant: int) -> Changes:
-        groups: pa.RecordBatch = load(self.state_name).get("groups", no_rows(self._groups_schema))
+        groups = self._known(load(self.state_name)).rows()
         rows, since = groups.select(self.schema.names), groups.column(SINCE).to_numpy()
         ones = np.ones(len(since), np.int64)
         return Changes(rows, since, forever(len(since)), ones, identity_of_version(since))
@@ -158,15 +179,15 @@ class GroupBy(Node):
         totals: dict[str, np.ndarray],
         before: np.ndarray,
         state: State,
-    ) -> tuple[dict[str, pa.Array], dict[str, pa.RecordBatch]]:
-        """What every call comes to in every row of the trace, and the ordered values at the end."""
+    ) -> tuple[dict[str, pa.Array], dict[str, _Moved]]:
+        """What every call comes to in every row of the trace, and what became of ordered values."""
         results: dict[str, pa.Array] = {}
-        parts: dict[str, pa.RecordBatch] = {}
+        bags: dict[str, _Moved] = {}
         done: dict[tuple[str, str], tuple[np.ndarray, ...]] = {}
         for call in self.calls:
             if call.function in ORDERED:
                 part = f"values {call.name}"
-                results[call.name], parts[part] = self._ordered(call, batch, trace, state.get(part))
+                results[call.name], bags[part] = self._ordered(call, batch, trace, state.get(part))
                 continue
             for need in self._totals_of(call):
                 if need not in done:
@@ -177,7 +198,7 @@ class GroupBy(Node):
             results[call.name] = RUNNING[call.function].finish(
                 counts, needs[-1] if len(needs) > 1 else (), argument, call.type
             )
-        return results, parts
+        return results, bags
 
     def _total(
         self,
@@ -196,21 +217,21 @@ class GroupBy(Node):
         return total.run(trace, batch.weights, values, columns)
 
     def _ordered(
-        self, call: AggregateCall, batch: _Batch, trace: Trace, saved: pa.RecordBatch | None
-    ) -> tuple[pa.Array, pa.RecordBatch]:
+        self, call: AggregateCall, batch: _Batch, trace: Trace, part: Part | None
+    ) -> tuple[pa.Array, _Moved]:
         ordered = ORDERED[call.function]
         by_names = (*call.arguments[1:], call.arguments[0]) if ordered.by_rest else call.arguments
         fields = [self.input_schema.field(n) for n in (call.arguments[0], *by_names)]
-        keys = [self.input_schema.field(n) for n in self.keys]
         layout = pa.schema(
             [
-                *keys,
+                *self._key_schema,
                 *[pa.field(f"#{i}", f.type) for i, f in enumerate(fields)],
                 ("#count", pa.int64()),
             ]
         )
-        saved = no_rows(layout) if saved is None else saved
-        width = len(keys)
+        width = len(self.keys)
+        bag = BagByKey(part, layout, width)
+        saved = bag.touched(batch.keys)
         present = Entries(
             batch.group_of(saved.select(list(range(width))), saved.num_rows),
             saved.column(width),
@@ -228,10 +249,10 @@ class GroupBy(Node):
             call.parameter,
         )
         named = take_rows(batch.keys, left.group)
-        kept = pa.RecordBatch.from_arrays(
+        now = pa.RecordBatch.from_arrays(
             [*named.columns, left.value, *left.by, pa.array(left.count)], schema=layout
         )
-        return result, kept
+        return result, (bag, saved, now)
 
     def _emit(
         self, batch: _Batch, trace: Trace, results: dict[str, pa.Array], groups: pa.RecordBatch
@@ -261,11 +282,9 @@ class GroupBy(Node):
         results: dict[str, pa.Array],
         totals: dict[str, np.ndarray],
         groups: pa.RecordBatch,
+        kept: np.ndarray,
     ) -> pa.RecordBatch:
         """The groups that still have rows, with their totals and the row they show."""
-        kept = np.ones(batch.group_count, np.bool_)
-        if self.keys:
-            kept = totals[PRESENT] > 0
         latest = trace.latest[kept]
         moved = latest >= 0
         rows = pa.array(latest[moved])
@@ -311,9 +330,9 @@ class _Batch:
         if begin is not None:
             starts = _with_beginning(node, starts, begin)
         names = list(node.keys)
-        key_schema = pa.schema([node.input_schema.field(n) for n in names])
         both = concat_rows(
-            [known.select(names), starts.rows.select(names), ends.rows.select(names)], key_schema
+            [known.select(names), starts.rows.select(names), ends.rows.select(names)],
+            node._key_schema,
         )
         length = known.num_rows + len(starts) + len(ends)
         codes, first = factorize(both.columns, length)

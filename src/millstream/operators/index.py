@@ -13,7 +13,7 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.state import Chunk, Log
 from millstream.algebra.time import DAWN, INFINITY
 from millstream.columns.hashed import hash_order, meetings, tuple_order
-from millstream.columns.keys import equal_rows
+from millstream.columns.keys import equal_rows, hashes_of
 
 HASH = "#hash"
 MOST_ALIKE = 4
@@ -72,6 +72,8 @@ class Index:
         while (count := _mergeable(chunks)) > 1:
             every = Changes.concat(Log(chunks[-count:]).all(), self.hashed_schema)
             rows = self._sorted(every, end)
+            if count == len(chunks):
+                rows = rows.keep(rows.weight != 0)
             chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
         return Log(chunks)
 
@@ -88,7 +90,8 @@ class Index:
     def rows(self) -> Changes:
         """All rows, added up."""
         every = Changes.concat(self.log.all(), self.hashed_schema)
-        return _unhashed(self._sorted(every, DAWN) if len(every) else every, self.schema)[0]
+        rows = self._sorted(every, DAWN) if len(every) else every
+        return _unhashed(rows.keep(rows.weight != 0), self.schema)[0]
 
     @property
     def hashed_schema(self) -> pa.Schema:
@@ -106,10 +109,29 @@ class Index:
 
 @dataclass(frozen=True, eq=False)
 class Latest(Index):
-    """An index in which a newer row takes the place of the older ones with the same values.
+    """An index in which a newer row takes the place of the older ones with the same key.
 
-    The newest is the one that was added last; the others may still be found.
+    The key is the first columns, `width` of them, or all. The newest is the row that was added
+    last; the others may still be found. One of weight 0 says that there is none any more.
     """
+
+    width: int | None = None
+
+    def _keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        width = len(self.schema) if self.width is None else self.width
+        return rows.select(list(range(width)))
+
+    def newest(self, keys: pa.RecordBatch) -> Changes:
+        """The rows of these keys, each of which is given once."""
+        part_of, place = np.full(keys.num_rows, -1), np.zeros(keys.num_rows, np.int64)
+        parts: list[Changes] = []
+        for rows, there, needle in self.search(hashes_of(keys.columns, keys.num_rows)):
+            same = equal_rows(self._keys(rows.rows), there, keys, needle)
+            part_of[needle[same]], place[needle[same]] = len(parts), there[same]
+            parts.append(rows)
+        found = [part.take(place[part_of == number]) for number, part in enumerate(parts)]
+        rows = Changes.concat(found, self.schema)
+        return rows.keep(rows.weight != 0)
 
     def _sorted(self, rows: Changes, end: int) -> Changes:
         rows = _by_hash(rows, end)
@@ -117,7 +139,8 @@ class Latest(Index):
         followed = np.zeros(len(rows), np.bool_)
         followed[:-1] = hashes[1:] == hashes[:-1]
         twins = np.flatnonzero(followed)
-        followed[twins] = equal_rows(rows.rows, twins, rows.rows, twins + 1)
+        keys = self._keys(rows.rows)
+        followed[twins] = equal_rows(keys, twins, keys, twins + 1)
         return rows.keep(~followed)
 
 

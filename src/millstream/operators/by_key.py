@@ -1,0 +1,142 @@
+"""What operators know of keys: a row of each, or a bag of rows, of which a step touches some.
+
+What is little is a table: it is looked at and written whole. Of much, which is an index, only the
+keys that are asked for are looked at, and what has changed is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
+from millstream.algebra.state import Log, Part
+from millstream.algebra.time import DAWN
+from millstream.columns.keys import equal_rows, factorize, hashes_of
+from millstream.operators.index import Index, Latest
+
+MUCH = 32_768
+"""Up to so many rows are a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class ByKey:
+    """Rows whose first columns, `width` of them, are a key."""
+
+    part: Part | None
+    schema: pa.Schema
+    width: int
+
+    @property
+    def is_much(self) -> bool:
+        return isinstance(self.part, Log)
+
+    @property
+    def table(self) -> pa.RecordBatch:
+        """What is little."""
+        assert not isinstance(self.part, Log)
+        return no_rows(self.schema) if self.part is None else self.part
+
+    @property
+    def _log(self) -> Log:
+        return self.part if isinstance(self.part, Log) else Log()
+
+    def _keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        return rows.select(list(range(self.width)))
+
+    def _different(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        return take_rows(keys, factorize(keys.columns, keys.num_rows)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class RowByKey(ByKey):
+    """One row of every key."""
+
+    def rows(self) -> pa.RecordBatch:
+        return self._index.rows().rows if self.is_much else self.table
+
+    def touched(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of some keys; all rows where they are few."""
+        return self._index.newest(self._different(keys)).rows if self.is_much else self.table
+
+    def after(self, gone: pa.RecordBatch, now: pa.RecordBatch) -> Part:
+        """With rows `now` in the place of those that were touched; those `gone` have none."""
+        if not self.is_much and now.num_rows <= MUCH:
+            return now
+        grown = self._grown(gone if self.is_much else gone.slice(0, 0), now)
+        return grown.log if grown.log.rows > MUCH // 4 else grown.rows().rows
+
+    @property
+    def _index(self) -> Latest:
+        return Latest(self._log, self.schema, width=self.width)
+
+    def _grown(self, gone: pa.RecordBatch, now: pa.RecordBatch) -> Latest:
+        rows = concat_rows([gone, now], self.schema)
+        none = np.zeros(rows.num_rows, np.int64)
+        weight = (np.arange(len(none)) >= gone.num_rows).astype(np.int64)
+        hashes = hashes_of(self._keys(rows).columns, len(none))
+        return self._index.add(Changes(rows, none, forever(len(none)), weight, none), hashes, DAWN)
+
+
+@dataclass(frozen=True, eq=False)
+class BagByKey(ByKey):
+    """A bag of rows of every key: the last column says how often a row is there."""
+
+    def touched(self, keys: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of some keys; all rows where they are few."""
+        if not self.is_much:
+            return self.table
+        if self.width == 0:
+            every = self._index.rows()
+            return self._counted(every.rows, every.weight)
+        wanted, found = self._different(keys), []
+        for rows, there, needle in self._index.search(hashes_of(wanted.columns, wanted.num_rows)):
+            same = equal_rows(self._keys(rows.rows), there, wanted, needle)
+            found.append(rows.take(there[same]))
+        every = Changes.concat(found, self._bare)
+        return self._counted(every.rows, every.weight)
+
+    def after(self, before: pa.RecordBatch, now: pa.RecordBatch, much: bool) -> Part:
+        """With rows `now` in the place of those that were touched; an index if there is `much`."""
+        much = much or now.num_rows > MUCH
+        if not self.is_much and not much:
+            return now
+        if not self.is_much:
+            before = before.slice(0, 0)
+        rows = concat_rows([before, now], self.schema)
+        counts = rows.column(rows.num_columns - 1).to_numpy().copy()
+        counts[: before.num_rows] *= -1
+        moved = self._counted(rows.select(list(range(len(self._bare)))), counts)
+        index = self._grown(moved)
+        if much or index.log.rows > MUCH // 4:
+            return index.log
+        every = index.rows()
+        return self._counted(every.rows, every.weight)
+
+    @property
+    def _bare(self) -> pa.Schema:
+        """The columns but the count."""
+        return pa.schema(list(self.schema)[:-1])
+
+    @property
+    def _index(self) -> Index:
+        return Index(self._log, self._bare)
+
+    def _counted(self, rows: pa.RecordBatch, counts: np.ndarray) -> pa.RecordBatch:
+        """Every row once, with the sum of its counts; none whose sum is 0."""
+        codes, first = factorize(rows.columns, len(counts))
+        sums = np.zeros(len(first), np.int64)
+        np.add.at(sums, codes, counts)
+        kept = np.flatnonzero(sums)
+        columns = take_rows(rows, first[kept]).columns
+        return pa.RecordBatch.from_arrays([*columns, pa.array(sums[kept])], schema=self.schema)
+
+    def _grown(self, moved: pa.RecordBatch) -> Index:
+        rows, count = moved.select(list(range(len(self._bare)))), moved.num_rows
+        values = hashes_of(rows.columns[self.width :], count)
+        hashes = hashes_of(self._keys(rows).columns, count) if self.width else values
+        weight = moved.column(moved.num_columns - 1).to_numpy()
+        none = np.zeros(count, np.int64)
+        return self._index.add(Changes(rows, none, forever(count), weight, values), hashes, DAWN)
