@@ -41,7 +41,7 @@ ORDER = (
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
-HELPERS = {"pending", "events", "identity", "index", "by_key", "keyed", "counted"}
+HELPERS = {"pending", "events", "identity", "index", "by_key", "last_rows", "keyed", "counted"}
 """Files in operators/ that hold what several operators share."""
 
 

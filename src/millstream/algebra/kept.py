@@ -16,6 +16,7 @@ class Structure(Enum):
     COUNTS = "counts by hash"
     GROUPS = "array by group"
     LIST = "list"
+    QUEUE = "queue"
     SORTED = "in order"
 
 

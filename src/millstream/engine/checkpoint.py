@@ -18,6 +18,9 @@ from millstream.plan.facts import NOTHING
 
 KEPT = 3
 
+FORMAT = 2
+"""How operators lay out their state. A checkpoint of another format cannot be gone on from."""
+
 
 @dataclass(frozen=True)
 class Commit:
@@ -44,6 +47,7 @@ class Commit:
     measures: dict[str, Any] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
     hot: dict[str, Any] = field(default_factory=dict)
+    format: int = FORMAT
 
     def to_bytes(self) -> bytes:
         body = json.dumps({**vars(self), "clock": self.clock.to_json()}).encode()
@@ -56,7 +60,7 @@ class Commit:
         if head != b"%08x" % zlib.crc32(body):
             return None
         fields = json.loads(body)
-        return Commit(**{**fields, "clock": Clock.from_json(fields["clock"])})
+        return Commit(**{"format": 1, **fields, "clock": Clock.from_json(fields["clock"])})
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Checkpoint:
             if problem is None:
                 commit = Commit.from_bytes(path.read_bytes())
                 assert commit is not None
+                self.check_format(commit)
                 self._mend_spark(commit.batch)
                 return commit, notices
             notices.append(Notice(f"{problem}; going back a batch"))
@@ -106,6 +111,15 @@ class Checkpoint:
                 raise self._refused("it holds no record of a finished batch")
             return None, notices
         raise self._refused("; ".join(n.message for n in notices) or "no batch in it is whole")
+
+    def check_format(self, commit: Commit) -> None:
+        """Raise unless the state of a batch can be read."""
+        if commit.format != FORMAT:
+            raise MillstreamError(
+                f'checkpoint "{self.folder}" cannot be used: its state is of format '
+                f"{commit.format}, and this version reads format {FORMAT}",
+                hint="Start anew with another --checkpoint, or go on with the version it is from.",
+            )
 
     def _problem(self, path: Path) -> str | None:
         commit = Commit.from_bytes(path.read_bytes())

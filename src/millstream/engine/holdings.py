@@ -86,6 +86,7 @@ def held_in(folder: Path, job: Job) -> Held:
             f'"{folder}" holds no finished batch',
             hint="Name a folder that was given to millstream run --checkpoint.",
         )
+    checkpoint.check_format(commit)
     known = fingerprints(job)
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     same = Job(job.streams, queries, job.settings, job.changes)

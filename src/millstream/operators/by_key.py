@@ -57,27 +57,46 @@ class RowByKey(ByKey):
     def rows(self) -> pa.RecordBatch:
         return self._index.rows().rows if self.is_much else self.table
 
-    def touched(self, keys: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of some keys; all rows where they are few."""
-        return self._index.newest(self._different(keys)).rows if self.is_much else self.table
+    def touched(self, keys: pa.RecordBatch, instant: int = DAWN) -> pa.RecordBatch:
+        """The rows of some keys that have not expired; all rows where they are few."""
+        if not self.is_much:
+            return self.table
+        found = self._index.newest(self._different(keys))
+        return found.keep(found.exp > instant).rows
 
-    def after(self, gone: pa.RecordBatch, now: pa.RecordBatch) -> Part:
-        """With rows `now` in the place of those that were touched; those `gone` have none."""
+    def after(
+        self,
+        gone: pa.RecordBatch,
+        now: pa.RecordBatch,
+        until: np.ndarray | None = None,
+        end: int = DAWN,
+    ) -> Part:
+        """With rows `now` in the place of those that were touched; those `gone` have none.
+
+        `until` is when rows expire, if they do: by the end they are dropped, sooner or later.
+        """
         if not self.is_much and now.num_rows <= MUCH:
             return now
-        grown = self._grown(gone if self.is_much else gone.slice(0, 0), now)
-        return grown.log if grown.log.rows > MUCH // 4 else grown.rows().rows
+        until = forever(now.num_rows) if until is None else until
+        grown = self._grown(gone if self.is_much else gone.slice(0, 0), now, until, end)
+        if grown.log.rows > MUCH // 4:
+            return grown.log
+        left = grown.rows()
+        return left.keep(left.exp > end).rows
 
     @property
     def _index(self) -> Latest:
         return Latest(self._log, self.schema, width=self.width)
 
-    def _grown(self, gone: pa.RecordBatch, now: pa.RecordBatch) -> Latest:
+    def _grown(
+        self, gone: pa.RecordBatch, now: pa.RecordBatch, until: np.ndarray, end: int
+    ) -> Latest:
         rows = concat_rows([gone, now], self.schema)
         none = np.zeros(rows.num_rows, np.int64)
         weight = (np.arange(len(none)) >= gone.num_rows).astype(np.int64)
+        exp = np.concatenate([forever(gone.num_rows), until])
         hashes = hashes_of(self._keys(rows).columns, len(none))
-        return self._index.add(Changes(rows, none, forever(len(none)), weight, none), hashes, DAWN)
+        return self._index.add(Changes(rows, none, exp, weight, none), hashes, end)
 
 
 @dataclass(frozen=True, eq=False)

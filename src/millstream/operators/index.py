@@ -80,9 +80,9 @@ class Index:
     def _sorted(self, rows: Changes, end: int) -> Changes:
         """In the order of their hashes, without rows that were taken back or have expired."""
         if (rows.weight > 0).all() and rows.seq.any():
-            return _by_hash(rows, end)
+            return by_hash(rows, end)
         if _is_constant(rows.seq) and _is_constant(rows.exp):
-            return _summed(_by_hash(rows, end))
+            return _summed(by_hash(rows, end))
         rows = rows.keep(rows.exp > end)
         hashes = rows.rows.column(HASH).to_numpy()
         return _summed(rows.take(tuple_order(hashes, rows.seq, rows.exp)))
@@ -134,7 +134,7 @@ class Latest(Index):
         return rows.keep(rows.weight != 0)
 
     def _sorted(self, rows: Changes, end: int) -> Changes:
-        rows = _by_hash(rows, end)
+        rows = by_hash(rows, end)
         hashes = rows.rows.column(HASH).to_numpy()
         followed = np.zeros(len(rows), np.bool_)
         followed[:-1] = hashes[1:] == hashes[:-1]
@@ -155,7 +155,7 @@ def _mergeable(chunks: tuple[Chunk, ...]) -> int:
     return count if count >= enough else 0
 
 
-def _by_hash(rows: Changes, end: int) -> Changes:
+def by_hash(rows: Changes, end: int) -> Changes:
     """Those that have not expired in the order of their hashes; equal ones as they were added."""
     alive = rows.exp > end
     order = hash_order(rows.rows.column(HASH).to_numpy())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -14,15 +15,11 @@ from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Spread, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
-from millstream.algebra.time import INFINITY, Span
+from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order, group_order
-
-EVER = 2**61
-"""A count that no stream reaches: the window of `[Rows Unbounded Slide L]`."""
-
-COMPACT_BELOW = 0.5
-"""Chunks are written anew when less than this share of their rows is still in the window."""
+from millstream.operators.by_key import RowByKey
+from millstream.operators.last_rows import EVER, LastRows, leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,22 +30,26 @@ class Rows(Node):
     or after ts + T if that comes first; one that enters and leaves at the same instant is never in.
     State: the tuples that have not left, numbered, and the count of every partition; with a Range,
     of those that had a tuple within it.
-    Cost: the batch; for partitions also a look at the window.
+    Cost: the batch, and the tuples of the partitions it touches.
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
     is_clean: ClassVar[bool] = True  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("kept", "rows that have not left", Structure.LIST, Extent.OWN),
-        Kept("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
-    )
 
     count: int
     partition_by: tuple[str, ...]
     length: int | None
     slide: int
     input: Node
+
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        lies = Structure.HASH if self.partition_by else Structure.QUEUE
+        return (
+            Kept("kept", "rows that have not left", lies, Extent.OWN),
+            Kept("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
+        )
 
     @property
     def needs(self) -> Spread:
@@ -78,110 +79,81 @@ class Rows(Node):
         if len(changes) == 0:
             return state, changes
         changes = changes.take(canonical_order([changes.ts, changes.arrival], changes.rows))
-        counts = state.get("counts", no_rows(self._counts_schema))
+        counts = RowByKey(state.get("counts"), self._counts_schema, len(self.partition_by))
+        known = counts.touched(changes.rows.select(list(self.partition_by)), span.start)
+        batch = _Batch.of(changes, known, self.partition_by)
         kept: Log = state.get("kept", Log())
-        arrivals, groups, before, keys = self._number(changes, counts)
-        new_counts = before + np.bincount(groups, minlength=len(before))
-        old, chunks = self._load(kept, before, keys, int(new_counts.max()))
-        out = self._emit(old, arrivals, groups, before, new_counts, keys, span)
-        log = self._keep(chunks, arrivals, groups, new_counts, keys, span)
-        counted = pa.RecordBatch.from_arrays(
-            [*keys.columns, pa.array(new_counts)], schema=self._counts_schema
-        )
-        if self.partition_by and self.length is not None and self.slide == 1:
-            counted = take_rows(counted, self._heard(old, arrivals, groups, len(counted), span))
-        return {"counts": counted, "kept": log}, out
+        old, groups = self._earlier(kept, batch, span)
+        out = self._emit(old, groups, batch)
+        counted, until = self._counted(batch, span)
+        return {
+            "counts": counts.after(counted.slice(0, 0), counted, until, span.end),
+            "kept": self._keep(kept, batch, span),
+        }, out
 
-    def _heard(
-        self,
-        old: tuple[Changes, np.ndarray, np.ndarray],
-        arrivals: Changes,
-        groups: np.ndarray,
-        count: int,
-        span: Span,
-    ) -> np.ndarray:
-        """The partitions with a tuple that time has not driven out. The others may be counted anew:
-        what is left of them here leaves the log unseen, since its end has passed."""
-        heard = np.zeros(count, np.bool_)
-        assert self.length is not None
-        for rows, group in ((old[0], old[1]), (arrivals, groups)):
-            heard[group[rows.ts + (self.length + 1) > span.end]] = True
-        return np.flatnonzero(heard)
-
-    @property
+    @cached_property
     def _counts_schema(self) -> pa.Schema:
+        """The partitions, how many tuples each has had, and when the last of them came."""
         fields = [self.input_schema.field(name) for name in self.partition_by]
-        return pa.schema([*fields, pa.field("#count", pa.int64())])
+        return pa.schema([*fields, pa.field("#count", pa.int64()), pa.field("#last", pa.int64())])
 
-    def _number(
-        self, changes: Changes, counts: pa.RecordBatch
-    ) -> tuple[Changes, np.ndarray, np.ndarray, pa.RecordBatch]:
-        """The arrivals by partition, then time; the partition of each; all partitions' counts."""
-        known = counts.num_rows
-        if not self.partition_by:
-            before = counts.column(0).to_numpy() if known else np.zeros(1, np.int64)
-            return changes, np.zeros(len(changes), np.int64), before, no_rows(pa.schema([]))
-        keys = counts.select(list(self.partition_by))
-        both = concat_rows([keys, changes.rows.select(list(self.partition_by))], keys.schema)
-        codes, first = factorize(both.columns, both.num_rows)
-        before = np.zeros(len(first), np.int64)
-        before[:known] = counts.column(counts.num_columns - 1).to_numpy()
-        groups = codes[known:]
-        order, _ = group_order(groups, np.arange(len(groups)), len(first))
-        return changes.take(order), groups[order], before, take_rows(both, first)
+    def _counted(self, batch: _Batch, span: Span) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        """The partitions that are known now, and until when they have to be.
 
-    def _load(
-        self, kept: Log, before: np.ndarray, keys: pa.RecordBatch, newest: int
-    ) -> tuple[tuple[Changes, np.ndarray, np.ndarray], Log]:
-        """Earlier tuples that may enter or leave now, with their partitions and numbers."""
+        Partitions without a tuple that time has not driven out may be counted anew: what is left of
+        them leaves the index unseen, since its end has passed.
+        """
+        columns = [*batch.keys.columns, pa.array(batch.after), pa.array(batch.last)]
+        counted = pa.RecordBatch.from_arrays(columns, schema=self._counts_schema)
+        if not self.partition_by or self.length is None or self.slide > 1:
+            return counted, None
+        until = batch.last + (self.length + 1)
+        heard = np.flatnonzero(until > span.end)
+        return take_rows(counted, heard), until[heard]
+
+    def _index(self, kept: Log) -> LastRows:
+        return LastRows(
+            kept,
+            self.input_schema,
+            partition_by=self.partition_by,
+            count=self.count,
+            slide=self.slide,
+        )
+
+    def _earlier(self, kept: Log, batch: _Batch, span: Span) -> tuple[Changes, np.ndarray]:
+        """Earlier tuples that may enter or leave now, and the partition of each."""
         if not self.partition_by:
-            waits = int(before[0]) - self.slide + (0 if self.count >= EVER else self.count)
+            before, newest = int(batch.before[0]), int(batch.after[0])
+            waits = before - self.slide + (0 if self.count >= EVER else self.count)
             near = [
-                c
+                c.changes
                 for c in kept.chunks
                 if c.first_due <= newest or (self.slide > 1 and c.last_due > waits)
             ]
-            parts = [chunk.changes for chunk in near]
-            old = Changes.concat(parts, self.input_schema)
-            return (old, np.zeros(len(old), np.int64), old.weight), kept
-        old, codes = self._of_known(kept, keys)
-        return (old, codes, old.weight), kept
+            old = Changes.concat(near, self.input_schema)
+            return old, np.zeros(len(old), np.int64)
+        touched = np.flatnonzero(batch.after > batch.before)
+        old, places = self._index(kept).of_partitions(take_rows(batch.keys, touched))
+        groups = touched[places]
+        needed = (self._leaves(old.weight) > batch.before[groups]) & (old.exp > span.start)
+        return old.keep(needed), groups[needed]
 
-    def _of_known(self, kept: Log, keys: pa.RecordBatch) -> tuple[Changes, np.ndarray]:
-        """The tuples of partitions that are known, each with the number of its partition."""
-        rows = Changes.concat(kept.all(), self.input_schema)
-        both = concat_rows([keys, rows.rows.select(list(self.partition_by))], keys.schema)
-        codes = factorize(both.columns, both.num_rows)[0][keys.num_rows :]
-        known = codes < keys.num_rows
-        return (rows, codes) if known.all() else (rows.keep(known), codes[known])
-
-    def _emit(
-        self,
-        old: tuple[Changes, np.ndarray, np.ndarray],
-        arrivals: Changes,
-        groups: np.ndarray,
-        before: np.ndarray,
-        after: np.ndarray,
-        keys: pa.RecordBatch,
-        span: Span,
-    ) -> Changes:
-        earlier, earlier_groups, earlier_numbers = old
-        starts = np.searchsorted(groups, np.arange(len(before)))
-        numbers = before[groups] + np.arange(len(groups)) - starts[groups] + 1
-        rows = Changes.concat([earlier, arrivals], self.input_schema)
-        group = np.concatenate([earlier_groups, groups])
-        number = np.concatenate([earlier_numbers, numbers])
+    def _emit(self, earlier: Changes, earlier_groups: np.ndarray, batch: _Batch) -> Changes:
+        before, after, starts = batch.before, batch.after, batch.starts
+        rows = Changes.concat([earlier, batch.arrivals], self.input_schema)
+        group = np.concatenate([earlier_groups, batch.groups])
+        number = np.concatenate([earlier.weight, batch.numbers])
 
         def instant_of(wanted: np.ndarray) -> np.ndarray:
             """When the wanted tuple of the partition came: DAWN before this step, ∞ not yet."""
             here = (wanted > before[group]) & (wanted <= after[group])
             index = np.where(here, starts[group] + wanted - before[group] - 1, 0)
             late = np.where(wanted > after[group], INFINITY, -INFINITY)
-            return np.where(here, arrivals.ts[index], late)
+            return np.where(here, batch.arrivals.ts[index], late)
 
         enter = instant_of(-(-number // self.slide) * self.slide)
         leave = instant_of(-(-(number + self.count) // self.slide) * self.slide)
-        ends = forever(len(rows)) if self.length is None else rows.ts + (self.length + 1)
+        ends = self._ends(rows)
         entered_now = (enter > -INFINITY) & (enter < INFINITY) & (enter < np.minimum(leave, ends))
         left_early = (
             (enter == -INFINITY) & (leave > -INFINITY) & (leave < INFINITY) & (leave < ends)
@@ -193,53 +165,63 @@ class Rows(Node):
         moved = replace(rows.take(index), ts=begins, exp=closes, weight=weight)
         return moved.take(np.argsort(begins, kind="stable"))
 
-    def _keep(
-        self,
-        kept: Log,
-        arrivals: Changes,
-        groups: np.ndarray,
-        after: np.ndarray,
-        keys: pa.RecordBatch,
-        span: Span,
-    ) -> Log:
-        """The log with the arrivals, without chunks whose tuples have all left."""
-        starts = np.searchsorted(groups, np.arange(len(after)))
-        sizes = np.bincount(groups, minlength=len(after))
-        numbers = (after - sizes)[groups] + np.arange(len(groups)) - starts[groups] + 1
-        numbered = replace(arrivals, weight=numbers)
+    def _keep(self, kept: Log, batch: _Batch, span: Span) -> Log:
+        """What is kept, with the arrivals; their numbers are their weights."""
+        numbered = replace(batch.arrivals, weight=batch.numbers)
         if not self.partition_by:
-            lively = Log(tuple(c for c in kept.chunks if c.last_due > after[0]))
-            return lively.append(numbered, self._leaves(numbers))
-        return self._compact(kept, numbered, groups, after, keys, span)
+            lively = Log(tuple(c for c in kept.chunks if c.last_due > batch.after[0]))
+            return lively.append(numbered, self._leaves(batch.numbers))
+        needed = self._leaves(batch.numbers) > batch.after[batch.groups]
+        fresh = replace(numbered, exp=self._ends(numbered)).keep(needed)
+        return self._index(kept).with_more(fresh, span.end).log
 
-    def _compact(
-        self,
-        kept: Log,
-        numbered: Changes,
-        groups: np.ndarray,
-        after: np.ndarray,
-        keys: pa.RecordBatch,
-        span: Span,
-    ) -> Log:
-        old, codes = self._of_known(kept, keys)
-        lively = self._lively(old, codes, after, span)
-        fresh = numbered.keep(self._lively(numbered, groups, after, span))
-        if lively.sum() >= COMPACT_BELOW * kept.rows and len(kept.chunks) < 64:
-            return kept.append(fresh, self._leaves(fresh.weight))
-        whole = Changes.concat([old.keep(lively), fresh], self.input_schema)
-        return Log().append(whole, self._leaves(whole.weight))
-
-    def _lively(
-        self, rows: Changes, groups: np.ndarray, after: np.ndarray, span: Span
-    ) -> np.ndarray:
-        lively = self._leaves(rows.weight) > after[groups]
-        if self.length is not None:
-            lively &= rows.ts + (self.length + 1) > span.end
-        return lively
+    def _ends(self, rows: Changes) -> np.ndarray:
+        """When time drives tuples out."""
+        return forever(len(rows)) if self.length is None else rows.ts + (self.length + 1)
 
     def _leaves(self, numbers: np.ndarray) -> np.ndarray:
-        """The number of the tuple with which each is no longer needed here: it leaves, or, if it
-        never does, it has entered."""
-        if self.count >= EVER:
-            return -(-numbers // self.slide) * self.slide
-        return -(-(numbers + self.count) // self.slide) * self.slide
+        return leaves(numbers, self.count, self.slide)
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """The arrivals of a step by partition, then time, each with its partition and its number.
+
+    Of every partition that is known: its key, its count before and after, when its last tuple came,
+    and where its arrivals start.
+    """
+
+    arrivals: Changes
+    groups: np.ndarray
+    numbers: np.ndarray
+    keys: pa.RecordBatch
+    before: np.ndarray
+    after: np.ndarray
+    last: np.ndarray
+    starts: np.ndarray
+
+    @staticmethod
+    def of(changes: Changes, known: pa.RecordBatch, partition_by: tuple[str, ...]) -> _Batch:
+        groups, keys = _partitions(changes, known, partition_by)
+        size = max(keys.num_rows, 1) if not partition_by else keys.num_rows
+        before, last = np.zeros(size, np.int64), np.full(size, DAWN)
+        before[: known.num_rows] = known.column(known.num_columns - 2).to_numpy()
+        last[: known.num_rows] = known.column(known.num_columns - 1).to_numpy()
+        order, starts = group_order(groups, np.arange(len(groups)), size)
+        arrivals, groups = changes.take(order), groups[order]
+        np.maximum.at(last, groups, arrivals.ts)
+        numbers = before[groups] + np.arange(len(groups)) - starts[groups] + 1
+        after = before + np.bincount(groups, minlength=size)
+        return _Batch(arrivals, groups, numbers, keys, before, after, last, starts)
+
+
+def _partitions(
+    changes: Changes, known: pa.RecordBatch, partition_by: tuple[str, ...]
+) -> tuple[np.ndarray, pa.RecordBatch]:
+    """The number of every row's partition, and the keys of all: the known ones come first."""
+    if not partition_by:
+        return np.zeros(len(changes), np.int64), no_rows(pa.schema([]))
+    keys = known.select(list(partition_by))
+    both = concat_rows([keys, changes.rows.select(list(partition_by))], keys.schema)
+    codes, first = factorize(both.columns, both.num_rows)
+    return codes[known.num_rows :], take_rows(both, first)
