@@ -1,4 +1,4 @@
-"""A checkpoint whose state was laid out otherwise is refused by name, and its folder not touched."""
+"""A checkpoint whose state was laid out otherwise is refused by name; nothing in it is touched."""
 
 import json
 import zlib
