@@ -35,6 +35,7 @@ from millstream.operators import (
     Tagged,
     TopK,
 )
+from millstream.operators.by_key import MUCH
 from millstream.plan.distribute import distribute
 from millstream.plan.facts import Facts
 from millstream.plan.flows import Flows, size
@@ -109,8 +110,10 @@ class Costs:
                 events = self._events(node)
                 return COUNT * events + self._changed(node, events) + MADE * out + self._kept(node)
             case GroupBy():
-                written = REWRITE * size(self.flows.flow(node)) * self.flows.steps
-                return GROUP * self._events(node) + written + MADE * out + self._kept(node)
+                events, groups = self._events(node), size(self.flows.flow(node))
+                table = REWRITE * groups * self.flows.steps
+                written = table if groups <= MUCH else self._changed(node, events)
+                return GROUP * events + written + MADE * out + self._kept(node)
             case TopK():
                 return RANK * self._events(node) + self._kept(node)
             case Rows() | TableScan():
