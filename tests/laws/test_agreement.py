@@ -84,7 +84,8 @@ def test_large_structures_are_the_same_as_small_ones(monkeypatch) -> None:
     monkeypatch.setattr("millstream.operators.told_values.MANY", 3)
     monkeypatch.setattr("millstream.operators.coalesce.FEW", 1)
     monkeypatch.setattr("millstream.operators.index.SMALL", 2)
-    monkeypatch.setattr("millstream.operators.by_key.MUCH", 1)
+    for name, value in (("MUCH", 1), ("RARELY", 0), ("OFTEN", 0)):
+        monkeypatch.setattr(f"millstream.operators.by_key.{name}", value)
     monkeypatch.setattr("millstream.operators.retract.MANY", 1)
     for seed in range(50_000, 50_000 + PER_CONFIGURATION):
         check(seed, {"batch_rows": "6"})

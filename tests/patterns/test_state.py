@@ -156,6 +156,7 @@ def test_silent_partitions_are_forgotten(tmp_path: Path, monkeypatch, much, most
     """A window by rows and time holds nothing of partitions that had no row for that time, and
     counts them anew when they come back; of many it holds a few longer."""
     monkeypatch.setattr("millstream.operators.by_key.MUCH", much)
+    monkeypatch.setattr("millstream.operators.by_key.OFTEN", 0)
     monkeypatch.setattr("millstream.operators.index.SMALL", 8)
     came = [(t, f"k{t % 200}") for t in range(600)]
     (tmp_path / "s.csv").write_text("\n".join(["t,k", *(f"{t},{k}" for t, k in came)]) + "\n")

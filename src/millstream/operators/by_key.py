@@ -1,7 +1,7 @@
 """What operators know of keys: a row of each, or a bag of rows, of which a step touches some.
 
-What is little is a table: it is looked at and written whole. Of much, which is an index, only the
-keys that are asked for are looked at, and what has changed is written.
+What is little, or touched as a whole, is a table: it is looked at and written whole. Of much, which
+is an index, only the keys that are asked for are looked at, and what has changed is written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from millstream.operators.index import Index, Latest
 
 MUCH = 32_768
 """Up to so many rows are a table."""
+
+RARELY, OFTEN = 8, 4
+"""An index begins to pay when a step touches an eighth of the rows, and a table when a quarter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,13 @@ class ByKey:
     def _keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return rows.select(list(range(self.width)))
 
+    def _stays_table(self, rows: int, changed: int) -> bool:
+        """Without key columns, all rows belong to one key."""
+        return rows <= MUCH or self.width == 0 or changed * RARELY > rows
+
+    def _stays_index(self, rows: int, changed: int) -> bool:
+        return rows > MUCH // 4 and changed * OFTEN <= rows
+
     def _different(self, keys: pa.RecordBatch) -> pa.RecordBatch:
         return take_rows(keys, factorize(keys.columns, keys.num_rows)[1])
 
@@ -68,18 +78,20 @@ class RowByKey(ByKey):
         self,
         gone: pa.RecordBatch,
         now: pa.RecordBatch,
+        changed: int,
         until: np.ndarray | None = None,
         end: int = DAWN,
     ) -> Part:
         """With rows `now` in the place of those that were touched; those `gone` have none.
 
-        `until` is when rows expire, if they do: by the end they are dropped, sooner or later.
+        `changed` is how many rows the step was about, `until` when rows expire, if they do: by the
+        end they are dropped, sooner or later.
         """
-        if not self.is_much and now.num_rows <= MUCH:
+        if not self.is_much and self._stays_table(now.num_rows, changed):
             return now
         until = forever(now.num_rows) if until is None else until
         grown = self._grown(gone if self.is_much else gone.slice(0, 0), now, until, end)
-        if grown.log.rows > MUCH // 4:
+        if self._stays_index(grown.log.rows, changed):
             return grown.log
         left = grown.rows()
         return left.keep(left.exp > end).rows
@@ -107,9 +119,6 @@ class BagByKey(ByKey):
         """The rows of some keys; all rows where they are few."""
         if not self.is_much:
             return self.table
-        if self.width == 0:
-            every = self._index.rows()
-            return self._counted(every.rows, every.weight)
         wanted, found = self._different(keys), []
         for rows, there, needle in self._index.search(hashes_of(wanted.columns, wanted.num_rows)):
             same = equal_rows(self._keys(rows.rows), there, wanted, needle)
@@ -117,10 +126,15 @@ class BagByKey(ByKey):
         every = Changes.concat(found, self._bare)
         return self._counted(every.rows, every.weight)
 
-    def after(self, before: pa.RecordBatch, now: pa.RecordBatch, much: bool) -> Part:
-        """With rows `now` in the place of those that were touched; an index if there is `much`."""
-        much = much or now.num_rows > MUCH
-        if not self.is_much and not much:
+    def after(
+        self, before: pa.RecordBatch, now: pa.RecordBatch, changed: int, beside_index: bool
+    ) -> Part:
+        """With rows `now` in the place of those that were touched.
+
+        `changed` is how many rows belong to keys that the step was about. Beside an index of keys
+        it is an index itself, since of a table all keys would have to be known.
+        """
+        if not self.is_much and not beside_index and self._stays_table(now.num_rows, changed):
             return now
         if not self.is_much:
             before = before.slice(0, 0)
@@ -129,7 +143,7 @@ class BagByKey(ByKey):
         counts[: before.num_rows] *= -1
         moved = self._counted(rows.select(list(range(len(self._bare)))), counts)
         index = self._grown(moved)
-        if much or index.log.rows > MUCH // 4:
+        if beside_index or self._stays_index(index.log.rows, changed):
             return index.log
         every = index.rows()
         return self._counted(every.rows, every.weight)
@@ -154,8 +168,8 @@ class BagByKey(ByKey):
 
     def _grown(self, moved: pa.RecordBatch) -> Index:
         rows, count = moved.select(list(range(len(self._bare)))), moved.num_rows
+        hashes = hashes_of(self._keys(rows).columns, count)
         values = hashes_of(rows.columns[self.width :], count)
-        hashes = hashes_of(self._keys(rows).columns, count) if self.width else values
         weight = moved.column(moved.num_columns - 1).to_numpy()
         none = np.zeros(count, np.int64)
         return self._index.add(Changes(rows, none, forever(count), weight, values), hashes, DAWN)

@@ -30,8 +30,9 @@ from millstream.operators.identity import identity_of_version
 PRESENT = "#present"
 """The column of the groups that counts their rows: a group without any is not in the answer."""
 
-_Moved = tuple[BagByKey, pa.RecordBatch, pa.RecordBatch]
-"""A bag of values, and what of it was touched by a step, before and after."""
+_Moved = tuple[BagByKey, pa.RecordBatch, pa.RecordBatch, int]
+"""A bag of values, what of it was looked at in a step, before and after, and how much of that the
+step was about."""
 
 SINCE = "#since"
 """The column of the groups that says from which instant on they show the row they show."""
@@ -114,9 +115,12 @@ class GroupBy(Node):
         out = self._emit(batch, trace, results, groups)
         kept = np.ones(batch.group_count, np.bool_) if not self.keys else totals[PRESENT] > 0
         now = self._remember(batch, trace, results, totals, groups, kept)
-        part = known.after(take_rows(groups, np.flatnonzero(~kept[: groups.num_rows])), now)
-        much = isinstance(part, Log)
-        values = {name: bag.after(old, new, much) for name, (bag, old, new) in bags.items()}
+        gone = take_rows(groups, np.flatnonzero(~kept[: groups.num_rows]))
+        part = known.after(gone, now, int(batch.touched.sum()))
+        values = {
+            name: bag.after(before, after, changed, isinstance(part, Log))
+            for name, (bag, before, after, changed) in bags.items()
+        }
         return {**values, "due": due, "groups": part}, out
 
     def _known(self, state: State) -> RowByKey:
@@ -252,7 +256,8 @@ class GroupBy(Node):
         now = pa.RecordBatch.from_arrays(
             [*named.columns, left.value, *left.by, pa.array(left.count)], schema=layout
         )
-        return result, (bag, saved, now)
+        changed = int(batch.touched[left.group].sum())
+        return result, (bag, saved, now, changed)
 
     def _emit(
         self, batch: _Batch, trace: Trace, results: dict[str, pa.Array], groups: pa.RecordBatch
@@ -345,6 +350,13 @@ class _Batch:
             len(first) if names else 1,
             take_rows(both, first),
         )
+
+    @cached_property
+    def touched(self) -> np.ndarray:
+        """Which groups have events."""
+        touched = np.zeros(self.group_count, np.bool_)
+        touched[self.groups] = True
+        return touched
 
     @cached_property
     def _columns(self) -> dict[str, pa.Array]:

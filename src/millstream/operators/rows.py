@@ -87,7 +87,9 @@ class Rows(Node):
         out = self._emit(old, groups, batch)
         counted, until = self._counted(batch, span)
         return {
-            "counts": counts.after(counted.slice(0, 0), counted, until, span.end),
+            "counts": counts.after(
+                counted.slice(0, 0), counted, len(batch.touched), until, span.end
+            ),
             "kept": self._keep(kept, batch, span),
         }, out
 
@@ -132,9 +134,8 @@ class Rows(Node):
             ]
             old = Changes.concat(near, self.input_schema)
             return old, np.zeros(len(old), np.int64)
-        touched = np.flatnonzero(batch.after > batch.before)
-        old, places = self._index(kept).of_partitions(take_rows(batch.keys, touched))
-        groups = touched[places]
+        old, places = self._index(kept).of_partitions(take_rows(batch.keys, batch.touched))
+        groups = batch.touched[places]
         needed = (self._leaves(old.weight) > batch.before[groups]) & (old.exp > span.start)
         return old.keep(needed), groups[needed]
 
@@ -199,6 +200,11 @@ class _Batch:
     after: np.ndarray
     last: np.ndarray
     starts: np.ndarray
+
+    @cached_property
+    def touched(self) -> np.ndarray:
+        """The partitions that have arrivals."""
+        return np.flatnonzero(self.after > self.before)
 
     @staticmethod
     def of(changes: Changes, known: pa.RecordBatch, partition_by: tuple[str, ...]) -> _Batch:

@@ -62,7 +62,10 @@ class Differences(Node):
         return every.keep(mine & ~doubtful), every.keep(doubtful)
 
     def _net(self, every: Changes) -> Changes:
-        """What is left of events after those of the other sign."""
+        """What is left of events after those of the other sign: first of the same tuple, then of
+        tuples with the same values."""
+        if not self.input.is_clean:
+            every = summed(every, every.ts)
         every = every.take(np.argsort(every.seq, kind="stable"))
         codes, sums, _ = net(every, self.schema.names)
         copies = np.maximum(sums * self.sign, 0)
