@@ -265,7 +265,7 @@ def show(name: str, values: dict[str, object]) -> None:
 
 
 def start_like_a_worker() -> None:
-    """Begin again with the memory settings of Spark's workers, which count when a process starts."""
+    """Begin again with the memory settings of workers, which count when a process starts."""
     if any(name not in os.environ for name in REUSED_MEMORY):
         words = [sys.executable, "-m", "bench", *sys.argv[1:]]
         os.execve(sys.executable, words, {**REUSED_MEMORY, **os.environ})

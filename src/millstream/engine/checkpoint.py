@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from millstream.algebra.node import walk
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
@@ -30,7 +32,9 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made, `hot` the keys whose rows are spread.
+    gave, `choices` how plans were made, `hot` the keys whose rows are spread. `rules` is how
+    plans were rewritten, and `views` the parts of queries that were views of their own: a plan
+    must not change under its state. `changes` are stored results whose changes were told as well.
     """
 
     batch: int
@@ -47,6 +51,9 @@ class Commit:
     measures: dict[str, Any] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
     hot: dict[str, Any] = field(default_factory=dict)
+    rules: str = "on"
+    views: dict[str, list[str]] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:
@@ -143,14 +150,21 @@ class Checkpoint:
 
     def holds_open(self, commit: Commit) -> bool:
         """Whether there are rows in the state that must be taken back by negative ones."""
-        files = self.state.glob(f"level*/bucket*/{commit.batch:012d}.state")
         return any(
             part.get("chunks")  # what is counted beside them is a table
-            for file in files
-            for name, parts in read_footer(file)["operators"].items()
+            for name, parts in self._parts(commit)
             if name.startswith(OPEN)
             for part in parts.values()
         )
+
+    def counted(self, commit: Commit) -> frozenset[str]:
+        """The names of states in which duplicates are counted."""
+        return frozenset(name for name, parts in self._parts(commit) if "counts 0" in parts)
+
+    def _parts(self, commit: Commit) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The states after a batch, by operator and bucket, as their files describe them."""
+        for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
+            yield from read_footer(file)["operators"].items()
 
     def _mend_spark(self, batch: int) -> None:
         """Make Spark's log agree: the next batch runs again with the same offsets, if they are
@@ -196,6 +210,13 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
                     "it starts fresh, and its earlier state and result are dropped"
                 )
             )
+    if commit.rules != job.settings.rules:
+        notices.append(Notice(f"rules = {commit.rules} is kept from the checkpoint"))
+    notices += [
+        Notice(f'changes of "{name}" are told from now on: rows that are there may leave untold')
+        for name in sorted(job.changes - set(commit.changes))
+        if commit.queries.get(name) == now.get(name)
+    ]
     for name in commit.queries:
         if name not in now:
             notices.append(
@@ -204,17 +225,38 @@ def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
     return notices
 
 
-def settled(job: Job, commit: Commit, holds_open: bool) -> Job:
-    """The job with when its queries joined; those that a commit does not have join now. State that
-    another strategy left is taken over."""
-    marks = fingerprints(job)
+def settled(job: Job, commit: Commit, checkpoint: Checkpoint) -> Job:
+    """The job as it goes on from a commit: the plans of its queries are made as they were, and
+    those that the commit does not have join now. State that another strategy left is taken over."""
+    same = {
+        name: (commit.joined.get(name, ""), commit.views.get(name, []))
+        for name, mark in fingerprints(job).items()
+        if commit.queries.get(name) == mark
+    }
+    job = going_on(job, same, commit.batch, commit.rules)
+    job = replace(job, counted=checkpoint.counted(commit))
+    return job.after(commit.ending, commit.drains) if checkpoint.holds_open(commit) else job
+
+
+def going_on(
+    job: Job, same: Mapping[str, tuple[str, Sequence[str]]], batch: int, rules: str
+) -> Job:
+    """The job after a batch. Of queries that stay the `same` it is known when they joined and which
+    of their parts were views; the others join now."""
     queries = []
     for query in job.queries:
-        known = commit.queries.get(query.name) == marks[query.name]
-        joined = commit.joined.get(query.name, "") if known else f"after batch {commit.batch}"
-        queries.append(replace(query, joined=joined))
-    job = replace(job, queries=tuple(queries))
-    return job.after(commit.ending, commit.drains) if holds_open else job
+        if query.name not in same:
+            queries.append(replace(query, joined=f"after batch {batch}"))
+            continue
+        joined, views = same[query.name]
+        parts = tuple(node for node in walk(query.plan) if node.fingerprint in views)
+        queries.append(replace(query, joined=joined, views=parts))
+    return replace(job, queries=tuple(queries), settings=replace(job.settings, rules=rules))
+
+
+def views_of(job: Job) -> dict[str, list[str]]:
+    """The parts of every query that are views of their own."""
+    return {q.name: sorted(view.fingerprint for view in q.views) for q in job.queries}
 
 
 def decided(job: Job, commit: Commit | None) -> Job:

@@ -91,7 +91,7 @@ def held_in(folder: Path, job: Job) -> Held:
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     same = Job(job.streams, queries, job.settings, job.changes)
     states = read_states(checkpoint.state, commit.levels, commit.buckets, commit.batch)
-    same = decided(settled(same, commit, checkpoint.holds_open(commit)), commit)
+    same = decided(settled(same, commit, checkpoint), commit)
     return Held(same, commit.batch, states, Measures.from_json(commit.measures))
 
 

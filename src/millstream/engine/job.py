@@ -14,7 +14,7 @@ from millstream.engine.outputs import COMPLETE, Query
 from millstream.plan.alternatives import Choices, Chooser
 from millstream.plan.facts import Facts
 from millstream.plan.graph import Graph
-from millstream.plan.strategy import joined_at, physical, together
+from millstream.plan.strategy import physical, together
 from millstream.settings import NEVER_OPEN, Settings
 
 
@@ -32,6 +32,8 @@ class Job:
     changes: frozenset[str] = frozenset()
     drains: bool = False
     """Whether state of another strategy is taken over, with rows that it gave out open."""
+    counted: frozenset[str] = frozenset()
+    """The names of states in which duplicates are counted, or were when the job began."""
     choices: Choices = field(default_factory=dict)
 
     @cached_property
@@ -66,12 +68,11 @@ class Job:
         changed = left_by != self.settings.ending and left_by not in NEVER_OPEN
         return replace(self, drains=drains or changed)
 
-    def with_strategy(self, strategy: str | None) -> Job:
-        """The job under another strategy, going on with the state of this one."""
-        if strategy is None:
-            return self
+    def with_strategy(self, strategy: str, counted: frozenset[str], holds_open: bool) -> Job:
+        """The job under a strategy, this or another, going on with the state of this one."""
         settings = replace(self.settings, strategy=strategy)
-        return replace(self, settings=settings).after(self.settings.ending, self.drains)
+        job = replace(self, settings=settings, counted=counted, drains=False)
+        return job.after(self.settings.ending, self.drains) if holds_open else job
 
     def roots_of(self, name: str) -> tuple[Node, ...]:
         """The plans of a query: of what it keeps, and of what it tells."""
@@ -99,5 +100,6 @@ class Job:
 
     def _physical(self, query: Query, root: Node) -> Node:
         chooser = Chooser(self.choices)
-        plan = physical(root, self.settings, query.views, self.drains, chooser)
-        return joined_at(plan, query.joined) if query.joined else plan
+        return physical(
+            root, self.settings, query.views, self.drains, chooser, query.joined, self.counted
+        )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.names import Names
 from millstream.lang.nodes import STREAM_OPERATORS
@@ -72,9 +72,17 @@ class Calls(Names):
         name = self._curr
         if name.token_type == TokenType.EXISTS and self._next.token_type != TokenType.L_PAREN:
             self.fail("EXISTS needs a subquery", hint="Write EXISTS (SELECT …).")
-        node = super()._parse_function_call(*args, **kwargs)
+        node = self._as_predicate(name, super()._parse_function_call(*args, **kwargs))
         if isinstance(node, exp.Func) and "start" not in node.meta:
             node.update_positions(name)
+        return node
+
+    def _as_predicate(self, name: Token, node: exp.Expr | None) -> exp.Expr | None:
+        """EXISTS, ANY, ALL and SOME of a query that begins with a parenthesis."""
+        made = self.SUBQUERY_PREDICATES.get(name.token_type)
+        match node:
+            case exp.Anonymous(expressions=[exp.Query() as query]) if made is not None:
+                return self.expression(made(this=query.unnest()))
         return node
 
     def _at_stream_operator(self) -> bool:

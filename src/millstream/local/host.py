@@ -27,6 +27,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.sending import Sender
 from millstream.engine.store import Shelf
 from millstream.operators import Stored
+from millstream.operators.retract import OPEN
 
 Mailbox = dict[tuple[Node, int], list[Changes]]
 
@@ -130,7 +131,12 @@ class LocalHost:
         states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(self.hot.to_json())))
-        job = self.job.with_strategy(strategy)
+        every = [entry for held in self.states.values() for entry in held.items()]
+        counted = frozenset(name for name, state in every if "counts 0" in state)
+        logs = [part for name, state in every if name.startswith(OPEN) for part in state.values()]
+        holds_open = any(isinstance(part, Log) and part.chunks for part in logs)
+        strategy = strategy or self.job.settings.strategy
+        job = self.job.with_strategy(strategy, counted, holds_open)
         return replace(self, job=job, clock=clock, states=states, hot=hot)
 
     def finish(self) -> None:

@@ -19,6 +19,7 @@ from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
+from millstream.operators.events import netted
 from millstream.operators.identity import identity_of_values
 from millstream.operators.told_values import Values, recall, remember
 
@@ -67,10 +68,14 @@ class DeltaStar(Node):
         state, out = self._told(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)
 
-    def shown(self, load: Load, instant: int) -> Changes:
-        return Values.of(load(self.state_name), self.schema).shown(instant)
+    def shown(self, load: Load, instant: int) -> Changes | None:
+        state = load(self.state_name)
+        if "counts 0" in state:
+            return Distinct(self.input).shown(load, instant)
+        return Values.of(state, self.schema).shown(instant)
 
     def _told(self, state: State, changes: Changes, span: Span) -> Step:
+        changes = netted(changes)  # a join may keep what another strategy has taken back
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
         found = recall(state, changes, span, self.manner.buffer)

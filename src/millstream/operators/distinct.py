@@ -14,7 +14,7 @@ from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.tally import PRESENT
-from millstream.operators.counted import as_counts, count_values
+from millstream.operators.counted import as_counts, count_values, counts_of
 from millstream.operators.identity import identity_of_values
 from millstream.operators.told_values import Values
 
@@ -57,11 +57,15 @@ class Distinct(Node):
         return state, Changes.concat([told, out], self.schema)
 
     def shown(self, load: Load, instant: int) -> Changes | None:
-        """What DeltaStar showed, until this takes its state over."""
         state = load(self.state_name)
-        if not _left_by_delta_star(state):
+        if _left_by_delta_star(state):
+            return Values.of(state, self.schema).shown(instant)
+        if "counts 0" not in state:
             return None
-        return Values.of(state, self.schema).shown(instant)
+        rows = counts_of(state["counts 0"], self.schema).rows
+        count, ones = rows.num_rows, np.ones(rows.num_rows, np.int64)
+        now, seq = np.full(count, instant), identity_of_values(rows, count)
+        return Changes(rows, now, forever(count), ones, seq)
 
     def _from_delta_star(self, state: State, span: Span) -> Step:
         """State that DeltaStar left, as counts. Values that it told with an end are told openly

@@ -73,6 +73,17 @@ def add_up(rows: Changes, beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return first[kept], sums[kept]
 
 
+def netted(rows: Changes) -> Changes:
+    """The same without rows that are taken back where they begin."""
+    if (rows.weight > 0).all():
+        return rows
+    keys = [*rows.rows.columns, pa.array(rows.seq), pa.array(rows.ts), pa.array(rows.exp)]
+    codes, first = factorize(keys, len(rows))
+    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
+    kept = np.flatnonzero(sums)
+    return replace(rows.take(first[kept]), weight=sums[kept])
+
+
 def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Add up events that are equal in the columns and the instant.
 

@@ -118,7 +118,7 @@ class Rstream(Node):
         due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
-        found = settle(_expand(rows, active_instants(events)))
+        found = settle(_expand(rows, active_instants(events, self.input.is_clean)))
         rest = compact(rows.keep(rows.exp > span.end))
         return {"due": due, "content": Log().append(rest, rest.exp)}, _elements(found)
 
@@ -147,12 +147,15 @@ class Elements(Node):
         return state, changes
 
 
-def active_instants(events: Events) -> np.ndarray:
+def active_instants(events: Events, clean: bool) -> np.ndarray:
     """The instants at which some tuple enters or leaves, each once, in order.
 
-    A row that leaves and enters as the same tuple has stayed.
+    A row that leaves and enters as the same tuple has stayed. Clean events hold no such row: there
+    it is another element of a derived stream, which has the arrival number of the same base row.
     """
     every = events.merged()
+    if clean:
+        return np.unique(every.ts[every.weight != 0])
     return np.unique(every.ts[add_up(every, every.ts)[0]])
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node, everywhere
+from collections.abc import Set
+
+from millstream.algebra.node import Node, everywhere, walk
 from millstream.operators import DeltaStar, Distinct
 
 
-def with_stars(root: Node) -> Node:
-    """The plan with DeltaStar in the place of every Distinct whose input only adds rows."""
-    return everywhere(root, _star)
+def with_stars(root: Node, counted: Set[str] = frozenset()) -> Node:
+    """The plan with DeltaStar in the place of every Distinct whose input only adds rows.
+
+    `counted` names states that another strategy left. When δ* takes such a state over, it takes
+    rows back for once: what stands above it goes on counting until the next time.
+    """
+
+    def star(node: Node) -> Node:
+        match node:
+            case Distinct(input=source) if source.only_adds and not _takes_over(source, counted):
+                return DeltaStar(source)
+        return node
+
+    return everywhere(root, star)
 
 
-def _star(node: Node) -> Node:
-    match node:
-        case Distinct(input=source) if source.only_adds:
-            return DeltaStar(source)
-    return node
+def _takes_over(root: Node, counted: Set[str]) -> bool:
+    every = (node for node in walk(root) if isinstance(node, (Distinct, DeltaStar)))
+    return any(node.state_name in counted for node in every)

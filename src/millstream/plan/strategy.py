@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import fields, replace
 
 from millstream.algebra.kept import Structure
@@ -38,17 +38,22 @@ def physical(
     views: Iterable[Node] = (),
     drains: bool = False,
     chooser: Chooser | None = None,
+    joined: str = "",
+    counted: Set[str] = frozenset(),
 ) -> Node:
     """The plan as it is carried out under the settings; `views` are parts that run anyhow.
 
     It `drains` when it takes over state of another strategy: rows that were given out open are
-    still taken back, and no operator stands in the plan that could not take that.
+    still taken back, and no operator stands in the plan that could not take that. `counted` are
+    states in which another strategy has counted duplicates. `joined` says when the query came, if
+    the job was running already.
     """
     if settings.rules != "off":
         chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
         root = chooser.optimized(root, views)
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
-    root = distribute(with_stars(root) if by_pattern else root)
+    root = distribute(joined_at(root, joined) if joined else root)
+    root = with_stars(root, counted) if by_pattern else root
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
         root = everywhere(root, lambda node: _with_negatives(node, when))

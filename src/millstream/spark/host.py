@@ -16,7 +16,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.algebra.changes import Changes, concat_rows
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, fingerprints, settled
+from millstream.engine.checkpoint import (
+    Checkpoint,
+    Commit,
+    compare,
+    decided,
+    fingerprints,
+    going_on,
+    settled,
+    views_of,
+)
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held, read_states
 from millstream.engine.hot_keys import HotKeys, News
@@ -75,8 +84,7 @@ class SparkHost:
         self._begun = self.commit.batch if self.commit else None
         if self.commit is not None:
             notices += compare(self.commit, job, self.checkpoint.folder)
-            held = self.checkpoint.holds_open(self.commit)
-            self.job = job = settled(job, self.commit, held)
+            self.job = job = settled(job, self.commit, self.checkpoint)
         self.measures = Measures.from_json(self.commit.measures if self.commit else {})
         self.job = job = decided(job, self.commit)
         self.buckets = self._bucket_count(notices)
@@ -131,16 +139,19 @@ class SparkHost:
 
     def _settled(self, job: Job) -> Job:
         """Another job, in which queries that go on are told from those that join now."""
-        marks, known = fingerprints(job), fingerprints(self.job)
-        same = {q.name: q.joined for q in self.job.queries if known[q.name] == marks.get(q.name)}
         if self._begun is None:
             return job
-        job = job.after(self.job.settings.ending, self.job.drains)
-        now = f"after batch {self._begun}"
-        return replace(
-            job,
-            queries=tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries),
-        )
+        marks, known = fingerprints(job), fingerprints(self.job)
+        views = views_of(self.job)
+        same = {
+            q.name: (q.joined, views[q.name])
+            for q in self.job.queries
+            if known[q.name] == marks.get(q.name)
+        }
+        job = going_on(job, same, self._begun, self.job.settings.rules)
+        if self.commit is not None:
+            job = replace(job, counted=self.checkpoint.counted(self.commit))
+        return job.after(self.job.settings.ending, self.job.drains)
 
     def start(self) -> None:
         """Begin to run in the background."""
@@ -220,6 +231,8 @@ class SparkHost:
         if self.commit is None:
             return in_order(root.content({}, 0))
         level, number = self.job.graph.level[root], self.commit.batch
+        if level > self.commit.levels:  # it has joined since
+            return in_order(root.content({}, 0))
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
             root.content(Shelf.at(self.checkpoint.state, level, b).read(number), beat)
@@ -324,6 +337,9 @@ class SparkHost:
             measures=measures.to_json(),
             choices={part: list(steps) for part, steps in job.choices.items()},
             hot=hot.to_json(),
+            rules=job.settings.rules,
+            views=views_of(job),
+            changes=sorted(job.changes),
         )
         self.checkpoint.write(commit)
         self.commit, self.clock = commit, after
