@@ -24,6 +24,7 @@ from millstream.algebra.types import (
 from millstream.bind.tables import static_table
 from millstream.bind.windows import length_in
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
+from millstream.engine.checkpoint import fingerprints
 from millstream.engine.holdings import Held
 from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
@@ -278,8 +279,14 @@ class Database:
 
     def _changed(self) -> None:
         """Tell a running job about queries that came or went."""
-        if self._host is not None:
-            self._host.change(self._job())
+        if self._host is None:
+            return
+        before = fingerprints(self._host.job)
+        self._host.change(self._job())
+        now = fingerprints(self._host.job)
+        for name in (name for name, mark in before.items() if now.get(name) != mark):
+            self._log.forget(name)
+            self._log.forget(f"{name}.changes")
 
 
 class QueryHandle:
@@ -323,6 +330,11 @@ class QueryHandle:
 
     def table(self) -> pa.Table:
         """The current content: what a stored result holds now, or all rows of a stream so far."""
+        known = self._database.session.queries.get(self.name)
+        if known is None or known.text != self._query.text:
+            raise MillstreamError(
+                f'query "{self.name}" has been dropped', hint="Register it again with db.query."
+            )
         if self._query.form == COMPLETE:
             host = self._database._last
             if host is None:

@@ -391,6 +391,8 @@ class Session:
         near = closest(name, list(self.queries))
         names = ", ".join(self.queries)
         known = f"Write one of {names}." if names else "Write EXPLAIN SELECT …."
+        if name.lower() in STAGES:
+            near, known = None, f"After EXPLAIN {name.upper()} write a query, or the name of one."
         raise MillstreamError(
             f'query "{name}" does not exist', hint=f'Did you mean "{near}"?' if near else known
         )
@@ -430,9 +432,10 @@ class Session:
     def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
         """The plans of queries at a stage as one SVG."""
         stage = _checked(stage)
+        kind = {"state": "physical", "patterns": "optimized", "cost": "optimized"}.get(stage, stage)
         return picture(
             [
-                Drawing(f"{q.name}: {q.form}, {stage} plan", q.text, self.plan_of(q, stage))
+                Drawing(f"{q.name}: {q.form}, {kind} plan", q.text, self.plan_of(q, stage))
                 for q in queries
             ]
         )
@@ -454,8 +457,8 @@ class Session:
         """The plans to choose from; with what was measured, if a job runs or has run."""
         held, root = self.held(), query.content_root or query.changes_root
         known, facts = ({}, NOTHING) if held is None else (held.job.choices, held.facts)
-        strategy = self.settings.strategy
-        return cost_text(root, query.views, known, facts, query.domain, strategy)
+        settings = self.settings if held is None else held.job.settings
+        return cost_text(root, query.views, known, facts, query.domain, settings)
 
 
 def _checked(stage: str) -> str:

@@ -50,6 +50,11 @@ class Settings:
             f"{self.strategy} {self.negation}" if self.strategy == UPDATE_PATTERN else self.strategy
         )
 
+    def with_ending(self, ending: str) -> Settings:
+        """The settings under which rows are told to leave in this way."""
+        strategy, _, negation = ending.partition(" ")
+        return replace(self, strategy=strategy, negation=negation or self.negation)
+
     @staticmethod
     def has(name: str) -> bool:
         return name.lower() in (*CHOICES, *NUMBERS)

@@ -220,6 +220,11 @@ def test_explain_draws(shell: Shell, script: Path) -> None:
     assert shell.err.startswith(
         f'--picture needs a file, and "{script.parent}" is a folder\nhint: '
     )
+    assert shell("explain", script, "--picture", file.with_suffix(".png")) == 1
+    assert shell.err == (
+        f'--picture draws SVG, and "{file.with_suffix(".png")}" ends in .png\n'
+        f"hint: Write --picture {file}.\n"
+    )
     assert shell("explain", script, "--query", "q2") == 1
     assert shell.err == 'query "q2" does not exist\nhint: Write one of q1.\n'
     assert shell("explain", script, "--stage", "state", "--checkpoint", script.parent / "no") == 1

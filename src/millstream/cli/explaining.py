@@ -10,6 +10,7 @@ from millstream.errors import MillstreamError
 from millstream.session import STAGES
 
 NOTHING = "the script registers no query"
+OTHER_PICTURES = (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def explain_script(
@@ -27,6 +28,11 @@ def explain_script(
         raise MillstreamError(
             "--checkpoint is for --stage state and --stage cost",
             hint="Leave it out, or write --stage state.",
+        )
+    if picture is not None and picture.suffix.lower() in OTHER_PICTURES:
+        raise MillstreamError(
+            f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
+            hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
     session = load(script, settings, tell=lambda text: None)
     if checkpoint is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +27,10 @@ class ResultLog:
             folder = log_folder(self.folder, name)
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / f"{number:012d}.arrow", [encode(batch)])
+
+    def forget(self, name: str) -> None:
+        """Drop what was kept of a result that is no more."""
+        shutil.rmtree(log_folder(self.folder, name), ignore_errors=True)
 
     def whole(self, name: str, content: pa.RecordBatch) -> None: ...
 

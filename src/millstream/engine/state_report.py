@@ -48,6 +48,10 @@ def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:
     for kept in node.keeps:
         holds = "" if held is None else _amount(held.of(node, kept.part))
         yield kept.words, structure_of(node, kept), bound(node, kept), holds
+    known = {kept.part for kept in node.keeps}
+    for (name, part), holding in held.found.items() if held is not None else ():
+        if name == node.state_name and part not in known:
+            yield f"{part}, to be taken over", "", "what was left", _amount(holding)
 
 
 def _line(row: Sequence[str], widths: Sequence[int], held: Held | None) -> str:
@@ -58,7 +62,8 @@ def _line(row: Sequence[str], widths: Sequence[int], held: Held | None) -> str:
 def _sum(nodes: Sequence[Node] | dict[Node, None], held: Held | None) -> str:
     if held is None:
         return "-- it has not run: what it holds is not known"
-    parts = (held.of(node, kept.part) for node in nodes for kept in node.keeps)
+    names = {node.state_name for node in nodes}
+    parts = (holding for (name, _), holding in held.found.items() if name in names)
     return f"-- in all {_amount(sum(parts, Holding()))} after batch {held.batch}"
 
 

@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from millstream.algebra.changes import no_rows
 from millstream.algebra.node import Node, everywhere, map_inputs, once
 from millstream.operators import StaticTable, Stored, TableScan, Tagged
+from millstream.plan.annotate import line_of, shortened
 from millstream.plan.cost import cost_of
 from millstream.plan.facts import NOTHING, Facts
 from millstream.rules import COSTED, Optimizer, Whole, optimize
+
+WIDEST = 40
+"""So much of an operator's line says where a rule was applied."""
 
 MOST = 24
 """So many plans are looked at."""
@@ -34,11 +38,15 @@ class Alternative:
     plan: Node
     steps: Steps
     cost: float
+    places: tuple[str, ...] = ()
+    """For every step, the operator that its rule was applied to, in words."""
 
     @property
     def rules(self) -> str:
-        """The rules that were applied, in words."""
-        return ", ".join(step.partition(" ")[0] for step in self.steps) or "as written"
+        """The rules that were applied, and where."""
+        names = [step.partition(" ")[0] for step in self.steps]
+        told = [f"{name} at {place}" for name, place in zip(names, self.places)]
+        return ", ".join(told) or "as written"
 
 
 @dataclass
@@ -95,15 +103,14 @@ def alternatives(
 ) -> list[Alternative]:
     """The plan, then those that are a step away, going on from the cheapest."""
 
-    def priced(plan: Node, steps: Steps) -> Alternative:
+    def priced(plan: Node, steps: Steps, places: tuple[str, ...]) -> Alternative:
         done = optimizer.finished(plan)
-        return Alternative(
-            plan, steps, cost_of(done if done.is_stream else Tagged(None, done), facts)
-        )
+        cost = cost_of(done if done.is_stream else Tagged(None, done), facts)
+        return Alternative(plan, steps, cost, places)
 
     if most == 1 or not any(_steps(plan)):
         return [Alternative(plan, (), 0.0)]
-    found = {plan: priced(plan, ())}
+    found = {plan: priced(plan, (), ())}
     open_ones = [plan]
     while open_ones and len(found) < most:
         best = min(open_ones, key=lambda p: found[p].cost)
@@ -111,7 +118,9 @@ def alternatives(
         for step in _steps(best):
             other = _taken(best, step, optimizer)
             if other is not None and other not in found and len(found) < most:
-                found[other] = priced(other, (*found[best].steps, step))
+                before = found[best]
+                places = (*before.places, _place(best, step))
+                found[other] = priced(other, (*before.steps, step), places)
                 open_ones.append(other)
     return list(found.values())
 
@@ -128,6 +137,12 @@ def _steps(plan: Node) -> Iterator[str]:
         for name, rule in BY_NAME.items():
             if rule(node) is not None:
                 yield f"{name} {node.fingerprint}"
+
+
+def _place(plan: Node, step: str) -> str:
+    """The operator that a step is about, in words."""
+    at = step.partition(" ")[2]
+    return next(shortened(line_of(n, 0), WIDEST) for n in _own(plan) if n.fingerprint == at)
 
 
 def _followed(plan: Node, steps: Steps, optimizer: Optimizer) -> Node:

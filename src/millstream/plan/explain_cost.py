@@ -12,6 +12,7 @@ from millstream.plan.annotate import SHORTEST, line_of, outline, shortened
 from millstream.plan.cost import STRATEGIES, Costs, cost_of
 from millstream.plan.facts import Facts
 from millstream.plan.flows import size
+from millstream.settings import Settings
 
 HEADING = ("rate", "back", "rows", "cost", "")
 
@@ -22,24 +23,40 @@ def cost_text(
     known: Choices,
     facts: Facts,
     domain: Domain,
-    strategy: str,
+    settings: Settings,
 ) -> str:
     """All that the optimizer knows about the cost of a query."""
-    views, unit = tuple(views), Unit.of(domain)
+    unit = Unit.of(domain)
+    plan, compared = _chosen(root, tuple(views), known, facts, settings, unit)
+    lines = [f"-- {unit.words}", *compared, "-- the same plan under other strategies:"]
+    for name in STRATEGIES:
+        mark = "  <- set" if name == settings.strategy else ""
+        lines.append(f"--   {unit.cost(cost_of(plan, facts, name)):>12}  {name}{mark}")
+    return "\n".join([*lines, *_table(Costs.of(plan, facts, settings.strategy), unit)])
+
+
+def _chosen(
+    root: Node,
+    views: tuple[Node, ...],
+    known: Choices,
+    facts: Facts,
+    settings: Settings,
+    unit: Unit,
+) -> tuple[Node, list[str]]:
+    """The plan that is carried out, and how it was chosen."""
+    if settings.rules == "off":
+        return root, ["-- rules = off: it is carried out as it is written"]
+    if settings.rules == "fixed":
+        plan = Chooser(most=1).optimized(root, views)
+        return plan, ["-- rules = fixed: it was not compared with others"]
     chooser, looking = Chooser(known, facts), Chooser(facts=facts)
     plan = chooser.optimized(root, views)
     looking.optimized(root, views)
-    lines = [f"-- {unit.words}"]
+    lines = []
     for part, found in looking.looked_at.items():
         if len(found) > 1:
             lines += _compared(found, chooser.made.get(part, ()), unit)
-    if len(lines) == 1:
-        lines.append("-- there is one plan to choose from")
-    lines.append("-- the same plan under other strategies:")
-    for name in STRATEGIES:
-        mark = "  <- set" if name == strategy else ""
-        lines.append(f"--   {unit.cost(cost_of(plan, facts, name)):>12}  {name}{mark}")
-    return "\n".join([*lines, *_table(Costs.of(plan, facts, strategy), unit)])
+    return plan, lines or ["-- there is one plan to choose from"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +100,7 @@ def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> 
         mark = "  <- chosen" if one.steps == tuple(chosen) else ""
         lines.append(f"--   {unit.cost(one.cost):>12}  {one.rules}{mark}")
     cheaper, written = min(found, key=lambda one: one.cost), found[0]
-    if cheaper is not written and cheapest(found) is written:
+    if cheaper is not written and cheapest(found) is written and not chosen:
         lines.append(f"--   one that saves less than {1 - GAIN:.0%} is not taken")
     if all(one.steps != tuple(chosen) for one in found):
         lines.append("--   the one that is carried out was chosen before, and is none of these")
