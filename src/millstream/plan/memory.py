@@ -109,13 +109,20 @@ def _of_join(node: Join | Attach | SemiJoin | AntiJoin) -> list[Notice]:
 
 
 def _streams(node: Node) -> str:
-    names = dict.fromkeys(n.stream for n in walk(node) if isinstance(n, Scan))
+    """The streams below whose rows never leave."""
+    names = dict.fromkeys(
+        scan.stream
+        for window in walk(node)
+        if isinstance(window, (Unbounded, RangeSlide, Rows)) and is_endless(window)
+        for scan in walk(window)
+        if isinstance(scan, Scan)
+    )
     return " and ".join(f'"{name}"' for name in names)
 
 
 @lru_cache(maxsize=10_000)
 def is_endless(node: Node) -> bool:
-    """True when rows never leave by themselves: every window on the way is unbounded."""
+    """True when a relation has no bound: rows of some input never leave by themselves."""
     match node:
         case Unbounded() | RangeSlide(length=None):
             return True
@@ -123,9 +130,9 @@ def is_endless(node: Node) -> bool:
             return count >= EVER and length is None
         case Now() | Range() | RangeSlide():
             return False
-        case UnionAll():
+        case UnionAll() | Join():
             return any(map(is_endless, node.inputs))
-        case Join() | Intersect():
+        case Intersect():
             return all(map(is_endless, node.inputs))
         case GroupBy(keys=()) | TopK(limit=int()) | TableScan():
             return False
