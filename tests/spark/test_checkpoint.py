@@ -153,3 +153,48 @@ def test_a_query_that_joins_later_sees_what_comes_from_then_on(runs: Run) -> Non
             assert 0 < rows[n] <= 11
     final = (runs.folder / "out" / "sizes.csv").read_text().splitlines()[1:]
     assert {line.split(",")[0]: int(line.split(",")[1]) for line in final} == rows
+
+
+NESTED = """
+CREATE STREAM bids (item bigint, price double, ts bigint) ORDER BY ts SLACK 3 SOURCE 'bids.csv';
+CREATE VIEW busy AS SELECT item FROM (SELECT DISTINCT item FROM bids [Range 12]) d WHERE item > 1;
+CREATE VIEW pairs AS SELECT DISTINCT a.item FROM bids [Range 9] a, bids [Range 5] b
+  WHERE a.item = b.item;
+"""
+VIEW = "CREATE VIEW seen AS SELECT DISTINCT item FROM bids [Range 12];"
+WITH_VIEWS = NESTED.replace("CREATE VIEW busy", f"{VIEW} CREATE VIEW busy")
+
+
+def test_plans_stay_as_they_were_whatever_is_set_or_added(spark, tmp_path: Path) -> None:
+    """Other rules, a view that stands in a query, and another strategy, after each other."""
+    write_bids(tmp_path, 600)
+    (tmp_path / "whole").mkdir()
+    write_bids(tmp_path / "whole", 600)
+    Run(spark, tmp_path / "whole").go(NESTED)
+    runs = Run(spark, tmp_path)
+    runs.go(NESTED, batches=1, strategy="direct")
+    runs.go(NESTED, batches=1, rules="off")
+    assert runs.notices == ["rules = on is kept from the checkpoint"]
+    runs.go(WITH_VIEWS, batches=1)
+    runs.go(WITH_VIEWS)
+    expected, found = files(tmp_path / "whole" / "out"), files(tmp_path / "out")
+    assert {name for name in expected if found[name] != expected[name]} == set()
+
+
+def test_changes_that_are_asked_for_later_begin_then(runs: Run) -> None:
+    host_of_no_changes(runs, batches=2)
+    runs.go(batches=1)
+    assert 'changes of "recent" are told from now on: rows that are there may leave untold' in (
+        runs.notices
+    )
+    runs.go()
+    assert not any("from now on" in notice for notice in runs.notices)
+
+
+def host_of_no_changes(runs: Run, batches: int) -> None:
+    """A run that nobody has asked for changes of stored results."""
+    session = Session(base=str(runs.folder), tell=lambda text: None)
+    session.pin("batch_rows", "100")
+    session.execute(BIDS)
+    host = SparkHost(runs.spark, session.job(), lambda commit: [], str(runs.checkpoint))
+    host.run(lambda: host.commit is not None and host.commit.batch >= batches - 1)

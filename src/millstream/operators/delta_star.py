@@ -19,7 +19,7 @@ from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
-from millstream.operators.events import netted
+from millstream.operators.events import cancelled, netted
 from millstream.operators.identity import identity_of_values
 from millstream.operators.told_values import Values, recall, remember
 
@@ -95,7 +95,7 @@ class DeltaStar(Node):
         is told with that end from now on, so that the two sums are the same."""
         counts = counts_of(state["counts 0"], self.schema)
         copies = Changes.concat(state["due 0"].all(), self.schema)
-        copies = copies.keep(copies.exp > span.start)
+        copies = cancelled(copies.keep(copies.exp > span.start))
         until = _last_ends(counts, copies)
         values = Values(counts.rows, until, until)
         ending = values.take(np.flatnonzero(until != INFINITY))
@@ -112,9 +112,9 @@ class DeltaStar(Node):
 def _last_ends(counts: Changes, copies: Changes) -> np.ndarray:
     """When the last copy of every value leaves; never, if some copies are not among those."""
     both = Changes.concat([counts, copies], counts.schema)
-    codes, _ = factorize(both.rows.columns, len(both))
-    until, known = np.full(len(counts), DAWN), np.zeros(len(counts), np.int64)
+    codes, first = factorize(both.rows.columns, len(both))
+    until, known = np.full(len(first), DAWN), np.zeros(len(first), np.int64)
     np.maximum.at(until, codes[len(counts) :], copies.exp)
     np.add.at(known, codes[len(counts) :], copies.weight)
-    until[known < counts.weight] = INFINITY
-    return until
+    until[known < np.append(counts.weight, known[len(counts) :])] = INFINITY
+    return until[: len(counts)]  # copies of other values are taken back openly
