@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.engine.job import Job
 from millstream.session import Session
 from millstream.spark.host import BatchReport, SparkHost
 
@@ -44,11 +45,20 @@ def ours(
     for name, folder in streams.items():
         session.execute(STREAM.format(name=name, folder=folder.absolute()))
     session.execute(query)
+    triggers, reports = carry_out(spark, session.job())
+    seconds = sum(t["triggerExecution"] for t in triggers) / 1000
+    return Measured(rows, seconds, reports, triggers)
+
+
+def carry_out(
+    spark: SparkSession, job: Job
+) -> tuple[tuple[dict[str, Any], ...], tuple[BatchReport, ...]]:
+    """Run a job with a checkpoint and nobody taking its rows: what Spark and we tell of batches."""
     reports: list[BatchReport] = []
     checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
     host = SparkHost(
         spark,
-        session.job(),
+        job,
         lambda commit: [],
         checkpoint,
         wanted=frozenset(),
@@ -56,12 +66,11 @@ def ours(
     )
     try:
         host.run()
-        triggers = [t for t in host.triggers if t.get("addBatch")]
-        assert len(triggers) == len(reports), "Spark has not told of every batch"
-        seconds = sum(t["triggerExecution"] for t in triggers) / 1000
-        return Measured(rows, seconds, tuple(reports), tuple(triggers))
     finally:
         shutil.rmtree(checkpoint, ignore_errors=True)
+    triggers = tuple(t for t in host.triggers if t.get("addBatch"))
+    assert len(triggers) == len(reports), "Spark has not told of every batch"
+    return triggers, tuple(reports)
 
 
 def sparks(frame: DataFrame, rows: int, mode: str) -> Measured:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Mapping
 from statistics import median
 
 from pyspark.sql import SparkSession
 
 from bench.links import Settings, job_of
-from millstream.spark.host import BatchReport, SparkHost
+from bench.measure import carry_out
 
 UNITS, BATCHES = 25_000, 4
 """Units of time in a batch, and how many batches are measured once the window is full."""
@@ -37,22 +35,9 @@ def figures_of(spark: SparkSession, text: str, window: int, settings: Settings) 
     job = job_of(
         text.format(window=window), {**settings, "batch_rows": str(UNITS)}, UNITS * (fill + BATCHES)
     )
-    checkpoint = tempfile.mkdtemp(prefix="millstream-bench-")
-    reports: list[BatchReport] = []
-    host = SparkHost(
-        spark,
-        job,
-        lambda commit: [],
-        checkpoint,
-        wanted=frozenset(),
-        progress=reports.append,
-    )
-    try:
-        host.run()
-    finally:
-        shutil.rmtree(checkpoint, ignore_errors=True)
+    triggers, reports = carry_out(spark, job)
     full = slice(fill, fill + BATCHES)
-    whole = [t["triggerExecution"] / 1e3 for t in host.triggers if t.get("addBatch")][full]
+    whole = [t["triggerExecution"] / 1e3 for t in triggers][full]
     inside = [sum(r.parts[p] for p in ("load", "run", "write")) for r in reports][full]
     each = 1e9 / (UNITS * len(job.graph.scans))
     return {
