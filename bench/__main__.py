@@ -279,6 +279,7 @@ def main() -> None:
     parser.add_argument("--batch-files", type=int, default=8, help="files of 1M rows per batch")
     parser.add_argument("--only", help="measurements with this word in their name")
     options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     bench = Bench(options.folder, options.repeats, options.batch_files, options.only)
     bench.run()
     target = options.folder / "results.json"

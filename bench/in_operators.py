@@ -36,7 +36,8 @@ def beside_each_other(
 ) -> dict[str, Figures]:
     """Microseconds per 1,000 tuples and the state held, under every variant of the settings.
 
-    One batch of every variant after the other, so that all see the same noise. States are values:
+    One batch of every variant after the other, so that all see the same noise, in an order that
+    changes, so that none always finds what another one has left in the cache. States are values:
     the same batches are done again from the same state, and of every batch the faster round counts.
     """
     runs = {name: Run.of(text, window, given) for name, given in variants.items()}
@@ -51,7 +52,7 @@ def beside_each_other(
                 run.states, run.now = begun[name]
                 rounds[name].append([])
             for number in range(max(window // (rows // run.links), FEWEST)):
-                for name in _rotated(list(runs), number):
+                for name in _mixed(list(runs), number):
                     rounds[name][-1].append(runs[name].batch(rows // run.links))
         for name, run in runs.items():
             run.seconds[rows] = [min(same) for same in zip(*rounds[name])]
@@ -124,8 +125,10 @@ def without_arrival(changes: Changes) -> Changes:
     return replace(changes, seq=np.zeros(len(changes), np.int64))
 
 
-def _rotated(names: list[str], by: int) -> list[str]:
-    return names[by % len(names) :] + names[: by % len(names)]
+def _mixed(names: list[str], by: int) -> list[str]:
+    """Another one first every time, and every second time the other way round."""
+    turned = names[by % len(names) :] + names[: by % len(names)]
+    return turned if by // len(names) % 2 else turned[::-1]
 
 
 @cache

@@ -87,11 +87,11 @@ class Retract(Node):
 
     def _opens(self, state: State, changes: Changes) -> tuple[dict[str, pa.RecordBatch], bool]:
         """Whether new rows are given out open, and what was counted to tell."""
-        if self.when != MEASURED:
+        if self.when != MEASURED or self.manner.readers < MANY:
             return {}, self.when == ALWAYS
         saved: pa.RecordBatch | None = state.get("seen")
         before = np.zeros(2) if saved is None else saved.column(0).to_numpy()
         early = np.count_nonzero(changes.weight < 0)
         now = MEMORY * before + [len(changes) - early, early]
         seen = pa.RecordBatch.from_arrays([pa.array(now)], ["rows"])
-        return {"seen": seen}, self.manner.readers >= MANY and bool(now[1] > OFTEN * now[0])
+        return {"seen": seen}, bool(now[1] > OFTEN * now[0])
