@@ -78,13 +78,12 @@ class Panel:
             y = self.y(10**power)
             yield f'<path class="grid" d="M{self.left} {y:.1f} h{PANEL}"/>'
             place = f'x="{self.left - 6}" y="{y + 4:.1f}" text-anchor="end"'
-            yield f"<text {place}>{10**power:,}</text>"
+            yield f"<text {place}>{_short(10**power)}</text>"
         yield f'<path class="axis" d="M{self.left} {BOTTOM} h{PANEL}"/>'
         for window in self.windows:
-            anchor = "end" if window == self.windows[-1] else "middle"
             x = self.x(window)
             yield f'<path class="axis" d="M{x:.1f} {BOTTOM} v5"/>'
-            place = f'x="{x:.1f}" y="{BOTTOM + 20}" text-anchor="{anchor}"'
+            place = f'x="{x:.1f}" y="{BOTTOM + 20}" text-anchor="middle"'
             yield f"<text {place}>{_short(window)}</text>"
         for name in sorted(strategies(self.figures), key=lambda name: name == OURS):
             yield from self._line(name)
@@ -139,8 +138,12 @@ def measures(figures: Figures) -> list[str]:
     return list(next(iter(next(iter(figures.values())).values())))
 
 
-def _short(window: int) -> str:
-    return f"{window // 1000}k" if window % 1000 == 0 else f"{window:,}"
+def _short(number: int) -> str:
+    """A round number in few letters: 20k, 1M."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size and number % size == 0:
+            return f"{number // size}{letter}"
+    return str(number)
 
 
 def _mark(shape: str, color: str, x: float, y: float) -> str:
