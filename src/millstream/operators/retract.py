@@ -45,13 +45,19 @@ class Retract(Node):
 
     follows_reader: ClassVar[bool] = True
     only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        ending(of="rows that were given out open"),
-        Kept("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE),
-    )
 
     when: str
     input: Node
+
+    @property
+    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+        seen = Kept("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE)
+        return (ending(of="rows that were given out open"), *([seen] if self.counts else []))
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts rows that leave early: where enough operators wait above."""
+        return self.when == MEASURED and self.manner.readers >= MANY
 
     @property
     def words(self) -> str:
@@ -87,11 +93,11 @@ class Retract(Node):
 
     def _opens(self, state: State, changes: Changes) -> tuple[dict[str, pa.RecordBatch], bool]:
         """Whether new rows are given out open, and what was counted to tell."""
-        if self.when != MEASURED or self.manner.readers < MANY:
+        if not self.counts:
             return {}, self.when == ALWAYS
         saved: pa.RecordBatch | None = state.get("seen")
-        before = np.zeros(2) if saved is None else saved.column(0).to_numpy()
-        early = np.count_nonzero(changes.weight < 0)
-        now = MEMORY * before + [len(changes) - early, early]
-        seen = pa.RecordBatch.from_arrays([pa.array(now)], ["rows"])
-        return {"seen": seen}, bool(now[1] > OFTEN * now[0])
+        before = [0.0, 0.0] if saved is None else [column[0].as_py() for column in saved.columns]
+        back = int(np.count_nonzero(changes.weight < 0))
+        came, early = (MEMORY * b + n for b, n in zip(before, (len(changes) - back, back)))
+        seen = pa.RecordBatch.from_pydict({"came": [came], "early": [early]})
+        return {"seen": seen}, early > OFTEN * came
