@@ -136,9 +136,9 @@ def read_footer(path: Path) -> dict[str, Any]:
             size, checksum = TAIL.unpack(file.read(TAIL.size))
             file.seek(-TAIL.size - size, os.SEEK_END)
             footer = file.read(size)
-    except (OSError, struct.error, OverflowError) as problem:
+    except (OSError, struct.error, OverflowError, ValueError) as problem:
         raise _damaged(path, "it is missing or cut off") from problem
-    if zlib.crc32(footer) != checksum:
+    if not footer or zlib.crc32(footer) != checksum:
         raise _damaged(path, "its footer does not match its checksum")
     return json.loads(footer)
 

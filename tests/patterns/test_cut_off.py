@@ -1,0 +1,22 @@
+"""A state file that is cut off anywhere is told to be damaged, whatever its last bytes are."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from millstream.engine.store import DamagedState, Shelf, check_file
+
+
+def test_a_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "shelf")
+    table = pa.record_batch({"n": pa.array(np.arange(-40, 40)), "x": pa.array(np.full(80, -1))})
+    shelf.write(0, {"operator": {"table": table}})
+    path = shelf.path(0)
+    whole = path.read_bytes()
+    check_file(path)
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(DamagedState):
+            check_file(path)
