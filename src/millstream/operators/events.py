@@ -55,18 +55,18 @@ def settled(events: Events) -> Events:
     return Events(found.in_time_order(), Changes.empty(found.schema))
 
 
-def summed(rows: Changes, instants: np.ndarray) -> Changes:
+def summed(rows: Changes, *instants: np.ndarray) -> Changes:
     """Rows of one tuple and instant as one, with the sum of their weights; none of weight 0."""
-    index, sums = add_up(rows, instants)
+    index, sums = add_up(rows, *instants)
     return replace(rows.take(index), weight=sums)
 
 
-def add_up(rows: Changes, beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def add_up(rows: Changes, *beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first row of every tuple with equal numbers beside it, and the sum of their weights.
 
     Those whose weights come to nothing are left out.
     """
-    keys = [*rows.rows.columns, pa.array(rows.seq), pa.array(beside)]
+    keys = [*rows.rows.columns, pa.array(rows.seq), *map(pa.array, beside)]
     codes, first = factorize(keys, len(rows))
     sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
     kept = np.flatnonzero(sums)
@@ -75,13 +75,7 @@ def add_up(rows: Changes, beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def netted(rows: Changes) -> Changes:
     """The same without rows that are taken back where they begin."""
-    if (rows.weight > 0).all():
-        return rows
-    keys = [*rows.rows.columns, pa.array(rows.seq), pa.array(rows.ts), pa.array(rows.exp)]
-    codes, first = factorize(keys, len(rows))
-    sums = np.bincount(codes, weights=rows.weight, minlength=len(first)).astype(np.int64)
-    kept = np.flatnonzero(sums)
-    return replace(rows.take(first[kept]), weight=sums[kept])
+    return rows if (rows.weight > 0).all() else summed(rows, rows.ts, rows.exp)
 
 
 def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

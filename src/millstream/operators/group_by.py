@@ -235,7 +235,7 @@ class GroupBy(Node):
         )
         width = len(self.keys)
         bag = BagByKey(part, layout, width)
-        saved = bag.touched(batch.keys)
+        saved = bag.touched(take_rows(batch.keys, np.flatnonzero(batch.touched)))
         present = Entries(
             batch.group_of(saved.select(list(range(width))), saved.num_rows),
             saved.column(width),
