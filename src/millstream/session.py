@@ -21,8 +21,8 @@ from millstream.bind import (
     outermost,
     source_fault,
 )
-from millstream.bind.ledgers import Ledgers
 from millstream.bind.script_order import script_order
+from millstream.bind.table_histories import TableHistories
 from millstream.bind.times import domain_of
 from millstream.catalog import SIDES, STATEMENTS, Catalog, Stream, Table, View, kind_of
 from millstream.connect.opening import open_stream
@@ -56,9 +56,9 @@ from millstream.operators import Scan
 from millstream.plan.alternatives import Chooser
 from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.explain_cost import cost_text
-from millstream.plan.facts import NOTHING
 from millstream.plan.memory import growing
 from millstream.plan.picture import Drawing, picture
+from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.settings import Settings
@@ -86,7 +86,7 @@ class Session:
     _scratch: TemporaryDirectory | None = None
 
     def __post_init__(self) -> None:
-        self.tables = Ledgers(self.catalog, self._users)
+        self.tables = TableHistories(self.catalog, self._users)
 
     def execute(self, text: str) -> list[Query]:
         """Carry out a script; gives the queries it registered."""
@@ -444,7 +444,7 @@ class Session:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
         held = self.held() if stage != "bound" else None
-        chooser = Chooser() if held is None else Chooser(held.job.choices, held.facts)
+        chooser = Chooser() if held is None else Chooser(held.job.choices, held.statistics)
         if self.settings.rules == "fixed":
             chooser = Chooser(most=1)
         if stage in ("physical", "state"):
@@ -456,9 +456,9 @@ class Session:
     def _cost_of(self, query: Query) -> str:
         """The plans to choose from; with what was measured, if a job runs or has run."""
         held, root = self.held(), query.content_root or query.changes_root
-        known, facts = ({}, NOTHING) if held is None else (held.job.choices, held.facts)
+        known, statistics = ({}, NOTHING) if held is None else (held.job.choices, held.statistics)
         settings = self.settings if held is None else held.job.settings
-        return cost_text(root, query.views, known, facts, query.domain, settings)
+        return cost_text(root, query.views, known, statistics, query.domain, settings)
 
 
 def _checked(stage: str) -> str:

@@ -132,5 +132,5 @@ def test_views_that_double_are_planned_once() -> None:
         + "SELECT STREAMED item, count(*) AS n FROM v22 GROUP BY item;"
     )
     graph = whole.job().graph
-    assert len(graph.nodes) < 200 and graph.landings and graph.needs_arrival and graph.spreads
+    assert len(graph.nodes) < 200 and graph.landings and graph.needs_arrival and graph.distributions
     assert graph.roots[0].fingerprint and time.process_time() - started < 5

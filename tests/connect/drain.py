@@ -12,14 +12,19 @@ def drain(source, rows, columns=None):
         slices, position, ended = source.plan(_through_json(position), rows)
         assert sum(s.rows for s in slices) <= rows
         for piece in slices:
-            slab = source.read(
+            read_batch = source.read(
                 Slice.from_json(_through_json(piece.to_json())), columns or source.schema.names
             )
-            slab.rows.validate(full=True)
-            assert slab.rows.num_rows == len(slab.seq)
-            good += list(zip(slab.seq.tolist(), (tuple(r.values()) for r in slab.rows.to_pylist())))
-            errors += [tuple(row.values()) for row in slab.errors.to_pylist()]
-            beats += [beat for _, beat in slab.beats]
+            read_batch.rows.validate(full=True)
+            assert read_batch.rows.num_rows == len(read_batch.seq)
+            good += list(
+                zip(
+                    read_batch.seq.tolist(),
+                    (tuple(r.values()) for r in read_batch.rows.to_pylist()),
+                )
+            )
+            errors += [tuple(row.values()) for row in read_batch.errors.to_pylist()]
+            beats += [beat for _, beat in read_batch.beats]
         if ended or not slices:
             return good, errors, max(beats, default=None)
 

@@ -172,5 +172,5 @@ def test_empty_files(opened):
 
 def test_numbers_are_int64(opened):
     source = opened("a.csv", "item,price,who\n1,2,x\n", BIDS)
-    slab = source.read(source.plan(source.start(), 1)[0][0], ["item"])
-    assert slab.seq.dtype == np.int64
+    read_batch = source.read(source.plan(source.start(), 1)[0][0], ["item"])
+    assert read_batch.seq.dtype == np.int64

@@ -102,9 +102,9 @@ def test_a_source_reads_what_a_sink_wrote(tmp_path, format):
     with TextSink(f"{tmp_path}/a.{format}", rows.schema, format) as sink:
         sink.append(rows)
     source = open_source(f"a.{format}", "s", rows.schema, {}, str(tmp_path), False)
-    slab = source.read(source.plan(source.start(), 10)[0][0], names)
-    assert slab.errors.num_rows == 0
-    assert repr(slab.rows.to_pylist()) == repr(rows.to_pylist())
+    read_batch = source.read(source.plan(source.start(), 10)[0][0], names)
+    assert read_batch.errors.num_rows == 0
+    assert repr(read_batch.rows.to_pylist()) == repr(rows.to_pylist())
 
 
 def test_resume_cuts_the_file_to_what_counted(tmp_path):

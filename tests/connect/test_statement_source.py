@@ -25,8 +25,8 @@ def drained(source: StatementSource, size: int, position=None) -> tuple[list, di
         if not slices:
             break
         for piece in slices:
-            slab = source.read(piece, ["ts"])
-            found += list(zip(slab.seq.tolist(), slab.rows.column(0).to_pylist()))
+            read_batch = source.read(piece, ["ts"])
+            found += list(zip(read_batch.seq.tolist(), read_batch.rows.column(0).to_pylist()))
     return found, position, ended
 
 

@@ -16,7 +16,7 @@ from millstream.local.host import LocalHost
 from millstream.operators import AntiJoin, Join, NonRetroactiveJoin, TableScan
 from millstream.plan.alternatives import MOST, Alternative, Chooser, alternatives
 from millstream.plan.cost import STRATEGIES, cost_of
-from millstream.plan.facts import NOTHING, Facts
+from millstream.plan.statistics import NOTHING, Statistics
 from millstream.plan.text import parse_plan
 from millstream.rules import COSTED, Optimizer
 from millstream.session import Session
@@ -71,12 +71,12 @@ def session_of(folder: Path, *queries: str) -> Session:
     return session
 
 
-def measured(folder: Path, *queries: str) -> Facts:
+def measured(folder: Path, *queries: str) -> Statistics:
     session = session_of(folder, *queries)
     session.pin("batch_rows", "100")
     host = LocalHost(session.job(), session.sources(False), [])
     host.run()
-    return host.measures.facts(host.job.graph)
+    return host.measures.statistics(host.job.graph)
 
 
 def shape(plan: Node) -> list[str]:
@@ -97,7 +97,7 @@ def compared(query: Query) -> list[Alternative]:
 def test_the_negation_is_pushed_down_by_a_guess_and_stays_up_when_few_rows_are_joined(folder):
     write(folder, "c", lambda t, i: i + 1000 if t % 50 else i)
     query = the_query(session_of(folder, JOIN))
-    guessed, knowing = Chooser(), Chooser(facts=measured(folder, JOIN))
+    guessed, knowing = Chooser(), Chooser(statistics=measured(folder, JOIN))
     assert shape(guessed.optimized(query.plan)) == ["Join", "AntiJoin"]
     assert shape(knowing.optimized(query.plan)) == ["AntiJoin", "Join"]
 
@@ -105,7 +105,7 @@ def test_the_negation_is_pushed_down_by_a_guess_and_stays_up_when_few_rows_are_j
 def test_what_was_chosen_before_is_chosen_again(folder):
     write(folder, "c", lambda t, i: i + 1000 if t % 50 else i)
     query = the_query(session_of(folder, JOIN))
-    guessed, knowing = Chooser(), Chooser(facts=measured(folder, JOIN))
+    guessed, knowing = Chooser(), Chooser(statistics=measured(folder, JOIN))
     before, other = guessed.optimized(query.plan), knowing.optimized(query.plan)
     assert before != other
     for chosen, plan in ((guessed.made, before), (knowing.made, other)):

@@ -12,8 +12,8 @@ from millstream.operators import AntiJoin, DeltaStar, Distinct, GroupBy, Join, T
 from millstream.plan.alternatives import Chooser
 from millstream.plan.cost import DIRECT, NEGATIVE, UPDATE_PATTERN, Costs
 from millstream.plan.explain_cost import number
-from millstream.plan.facts import NOTHING, Facts, Flow
 from millstream.plan.names import name_of
+from millstream.plan.statistics import NOTHING, RowRates, Statistics
 from millstream.session import Session
 
 STREAMS = """
@@ -42,8 +42,8 @@ def only(costs: Costs, kind: type[Node]) -> Node:
     return found
 
 
-def cost_in(query: str, kind: type[Node], strategy: str, facts: Facts = NOTHING) -> float:
-    costs = Costs.of(optimized(query), facts, strategy)
+def cost_in(query: str, kind: type[Node], strategy: str, statistics: Statistics = NOTHING) -> float:
+    costs = Costs.of(optimized(query), statistics, strategy)
     return costs.cost(only(costs, kind))
 
 
@@ -71,11 +71,11 @@ def test_delta_star_is_used_and_counted_where_nothing_is_taken_back():
 def test_what_a_negation_takes_back_is_taken_back_all_the_way_up():
     plan = optimized(LATER)
     costs = Costs.of(plan, NOTHING)
-    back = {type(node): costs.flows.flow(node).back for node in walk(costs.plan)}
+    back = {type(node): costs.rates.rates_of(node).back for node in walk(costs.plan)}
     assert back[AntiJoin] > 0 and back[Join] > 0
     (negation,) = (node for node in walk(costs.plan) if isinstance(node, AntiJoin))
-    flow = costs.flows.flow(negation)
-    more = Facts({name_of(negation): Flow(flow.rate, 50 * flow.rate, flow.size, 1e-6)})
+    known = costs.rates.rates_of(negation)
+    more = Statistics({name_of(negation): RowRates(known.rate, 50 * known.rate, known.size, 1e-6)})
     assert Costs.of(plan, more).cost(only(costs, Join)) > 10 * costs.cost(only(costs, Join))
 
 
@@ -83,7 +83,7 @@ def test_what_is_measured_takes_the_place_of_guesses():
     query = "SELECT STREAMED k, count(*) AS n FROM a [Range 10 Seconds] GROUP BY k"
     plan = optimized(query)
     scan = next(iter(walk(plan)))
-    rare = Facts({name_of(scan): Flow(1e-6, 0.0, None, 1e-6)})
+    rare = Statistics({name_of(scan): RowRates(1e-6, 0.0, None, 1e-6)})
     assert cost_in(query, GroupBy, UPDATE_PATTERN, rare) < (
         cost_in(query, GroupBy, UPDATE_PATTERN) / 100
     )

@@ -11,8 +11,8 @@ from millstream.algebra.node import Node
 from millstream.engine.measures import Measures
 from millstream.local.host import LocalHost
 from millstream.operators import AntiJoin, Filter, GroupBy, Join, Range, Scan
-from millstream.plan.facts import share_key
 from millstream.plan.names import name_of
+from millstream.plan.statistics import share_key
 from millstream.session import Session
 
 STREAMS = """
@@ -53,18 +53,18 @@ def nodes(host: LocalHost, kind: type[Node]) -> list[Node]:
 @pytest.mark.parametrize("buckets", (1, 3))
 def test_rates_and_sizes_are_those_of_the_data(folder, buckets):
     host = run(folder, PAIRS, buckets=buckets)
-    facts = host.measures.facts(host.job.graph)
+    statistics = host.measures.statistics(host.job.graph)
     bids, asks = sorted(nodes(host, Scan), key=lambda scan: -len(scan.schema))
-    assert facts.flows[name_of(bids)].rate == pytest.approx(2.0)
-    assert facts.flows[name_of(asks)].rate == pytest.approx(0.5)
-    windows = {node.length: facts.flows[name_of(node)] for node in nodes(host, Range)}
+    assert statistics.rates[name_of(bids)].rate == pytest.approx(2.0)
+    assert statistics.rates[name_of(asks)].rate == pytest.approx(0.5)
+    windows = {node.length: statistics.rates[name_of(node)] for node in nodes(host, Range)}
     assert [windows[9].size, windows[4].size] == pytest.approx([20.0, 2.5])
     (join,) = nodes(host, Join)
-    found = facts.flows[name_of(join)]
+    found = statistics.rates[name_of(join)]
     assert found.back == 0
     pairs = 2 * 2.5 / 5 + 0.5 * 20 / 5  # one item in five of the window on the other side
     assert found.rate == pytest.approx(pairs, rel=0.2)
-    assert facts.shares[share_key(join)] == pytest.approx(1 / 5, rel=0.2)
+    assert statistics.shares[share_key(join)] == pytest.approx(1 / 5, rel=0.2)
 
 
 def test_rows_in_are_the_rows_out_of_the_inputs_also_where_they_lie_in_every_bucket(folder):
@@ -77,11 +77,11 @@ def test_rows_in_are_the_rows_out_of_the_inputs_also_where_they_lie_in_every_buc
 def test_what_a_negation_takes_back_is_counted(folder):
     host = run(folder, ALONE, batch_rows=7)
     (negation,), (test,) = nodes(host, AntiJoin), nodes(host, Filter)
-    facts = host.measures.facts(host.job.graph)
-    assert facts.flows[name_of(negation)].back > 0
-    assert facts.flows[name_of(test)].back == 0
-    assert facts.shares[share_key(test)] == pytest.approx(0.5, abs=0.1)
-    assert 0 < facts.shares[share_key(negation)] < 1
+    statistics = host.measures.statistics(host.job.graph)
+    assert statistics.rates[name_of(negation)].back > 0
+    assert statistics.rates[name_of(test)].back == 0
+    assert statistics.shares[share_key(test)] == pytest.approx(0.5, abs=0.1)
+    assert 0 < statistics.shares[share_key(negation)] < 1
 
 
 def test_open_rows_are_counted_until_they_are_taken_back(folder):
@@ -99,7 +99,7 @@ def test_the_present_counts_more_than_the_past(folder):
     (folder / "bids.csv").write_text("\n".join(lines) + "\n")
     host = run(folder, "SELECT STREAMED item FROM bids [Range 9]", batch_rows=200)
     (scan,) = nodes(host, Scan)
-    assert host.measures.facts(host.job.graph).flows[name_of(scan)].rate > 6
+    assert host.measures.statistics(host.job.graph).rates[name_of(scan)].rate > 6
 
 
 def test_measures_are_the_same_after_being_written(folder):

@@ -83,7 +83,7 @@ def test_another_strategy_after_every_batch_does_not_matter(turns: str) -> None:
 @pytest.mark.slow
 def test_large_structures_are_the_same_as_small_ones(monkeypatch) -> None:
     for name, value in (("PAGE_ROWS", 2), ("FEWEST_PAGES", 1), ("MOST_CHUNKS", 2)):
-        monkeypatch.setattr(f"millstream.algebra.manner.{name}", value)
+        monkeypatch.setattr(f"millstream.algebra.state_layout.{name}", value)
     monkeypatch.setattr("millstream.operators.told_values.MANY", 3)
     monkeypatch.setattr("millstream.operators.coalesce.FEW", 1)
     monkeypatch.setattr("millstream.operators.index.SMALL", 2)

@@ -14,9 +14,9 @@ from laws.scale import SCALE
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import INFINITY
 from millstream.engine import hot_keys
-from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, News
+from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, KeySample
 from millstream.engine.level import Level
-from millstream.operators import Detour, Join
+from millstream.operators import Join, SkewSplit
 from millstream.session import Session
 from millstream.testing import run_script
 
@@ -36,8 +36,8 @@ def all_hot(monkeypatch) -> Counter[int]:
     counts: Counter[int] = Counter()
     ways_of = HotKeys.ways
 
-    def counted(self: HotKeys, detour: Detour, changes: Changes) -> np.ndarray | None:
-        ways = ways_of(self, detour, changes)
+    def counted(self: HotKeys, skew_split: SkewSplit, changes: Changes) -> np.ndarray | None:
+        ways = ways_of(self, skew_split, changes)
         counts.update(() if ways is None else ways.tolist())
         return ways
 
@@ -102,9 +102,9 @@ def test_the_pairs_of_a_hot_key_are_made_in_all_buckets(monkeypatch, tmp_path: P
     assert len(later) == 4 and max(later.values()) < 0.3 * later.total()
 
 
-def news(side: str, meeting: str = "m", rows: int = 4000, **words) -> News:
+def news(side: str, meeting: str = "m", rows: int = 4000, **words) -> KeySample:
     told = {"ts": 50, "exp": 60, "keys": ((7, 3000), (8, 10)), **words}
-    return News(meeting, side, rows, **told)
+    return KeySample(meeting, side, rows, **told)
 
 
 def test_the_side_with_more_rows_of_the_key_is_spread() -> None:
@@ -145,8 +145,8 @@ def test_a_sample_finds_the_key_that_most_rows_share() -> None:
     items = np.where(np.arange(100_000) % 3 == 0, np.arange(100_000), -5)
     rows = pa.record_batch({"item": pa.array(items)})
     times = np.arange(100_000)
-    detour = next(n for n in plan_of(GROUPED) if isinstance(n, Detour))
-    told = News.of(detour, Changes.elements(rows, times, times), 2)
+    skew_split = next(n for n in plan_of(GROUPED) if isinstance(n, SkewSplit))
+    told = KeySample.of(skew_split, Changes.elements(rows, times, times), 2)
     assert (told.rows, told.ts, told.exp, len(told.keys)) == (100_000, 99_999, 100_000, 4)
     (_, most), (_, second), *_ = told.keys
     assert abs(most - 66_667) < 4_000 and second < 1_000
@@ -203,4 +203,4 @@ def plan_of(query: str):
 def test_where_keys_may_be_spread(query: str, free: set[tuple[str, ...]]) -> None:
     """Where nobody relies on how the pairs lie, a side that only adds may be, beside one that
     ends."""
-    assert {n.free for n in plan_of(query) if isinstance(n, Detour)} == free
+    assert {n.free for n in plan_of(query) if isinstance(n, SkewSplit)} == free

@@ -39,8 +39,8 @@ def host(tmp_path):
 
 def test_flows_share_no_node_and_hold_what_runs_on_a_level(host):
     graph = host(LARGE, SMALL, BOTH).job.graph
-    for number, flows in graph.flows.items():
-        nodes = [node for flow in flows for node in flow]
+    for number, components in graph.components.items():
+        nodes = [node for component in components for node in component]
         assert len(nodes) == len(set(nodes))
         landing = {e for e in graph.exchanges if number in graph.landings[e]}
         assert {node for node in nodes if isinstance(node, Exchange)} == landing
@@ -48,9 +48,9 @@ def test_flows_share_no_node_and_hold_what_runs_on_a_level(host):
 
 
 def test_a_join_is_one_flow_and_queries_without_common_state_are_several(host):
-    sizes = [len(flow) for flow in host(LARGE, SMALL).job.graph.flows[1]]
+    sizes = [len(component) for component in host(LARGE, SMALL).job.graph.components[1]]
     assert len(sizes) == 2
-    joined = host(BOTH).job.graph.flows[1]
+    joined = host(BOTH).job.graph.components[1]
     assert len(joined) == 1 and sum(isinstance(n, Exchange) for n in joined[0]) == 2
 
 

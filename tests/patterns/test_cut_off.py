@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.engine.store import DamagedState, Shelf, check_file
+from millstream.engine.store import BucketStore, DamagedState, check_file
 
 
 def test_a_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path / "shelf")
+    bucket_store = BucketStore(tmp_path / "bucket store")
     table = pa.record_batch({"n": pa.array(np.arange(-40, 40)), "x": pa.array(np.full(80, -1))})
-    shelf.write(0, {"operator": {"table": table}})
-    path = shelf.path(0)
+    bucket_store.write(0, {"operator": {"table": table}})
+    path = bucket_store.path(0)
     whole = path.read_bytes()
     check_file(path)
     for size in range(len(whole)):

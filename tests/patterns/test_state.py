@@ -29,7 +29,7 @@ BIDS = "CREATE STREAM bids (ts timestamp, item string, price int) ORDER BY ts SO
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
 def test_an_operator_with_state_says_what_it_keeps(operator: type[Node]) -> None:
-    says = any("keeps" in vars(kind) for kind in operator.__mro__ if kind is not Node)
+    says = any("state_parts" in vars(kind) for kind in operator.__mro__ if kind is not Node)
     assert says != operator.stateless
 
 
@@ -73,7 +73,7 @@ def nodes(held: Held) -> Iterator[Node]:
 
 def undeclared(held: Held) -> list[tuple[str, str]]:
     """Parts of states that no operator says it keeps."""
-    said = {(n.state_name, kept.part) for n in nodes(held) for kept in n.keeps}
+    said = {(n.state_name, kept.part) for n in nodes(held) for kept in n.state_parts}
     kinds = {n.state_name: type(n).__name__ for n in nodes(held)}
     return [(kinds[name], part) for name, part in held.found if (name, part) not in said]
 
@@ -89,7 +89,7 @@ def test_nor_under_another_strategy(tmp_path: Path, strategy: str) -> None:
     assert len(found) >= 4 and not any(map(undeclared, found))
     kinds = {type(n).__name__ for n in nodes(found[0])}
     assert ("Retract" in kinds) == (strategy == "negative")
-    words = {structure_of(n, kept) for n in nodes(found[0]) for kept in n.keeps}
+    words = {structure_of(n, kept) for n in nodes(found[0]) for kept in n.state_parts}
     assert ("calendar" in words and "queue" in words) or strategy == "direct"
 
 
@@ -98,7 +98,7 @@ def test_every_part_that_is_said_is_kept_by_somebody(batches: list[Held]) -> Non
     said, seen = set(), set()
     for held in batches:
         for node in nodes(held):
-            for kept in node.keeps:
+            for kept in node.state_parts:
                 part = kept.part.partition(" ")[0]
                 said.add((type(node).__name__, part))
                 if held.of(node, kept.part).rows:
@@ -119,7 +119,7 @@ def test_what_is_said_to_be_empty_is(batches: list[Held]) -> None:
     empty = 0
     for held in batches:
         for node in nodes(held):
-            for kept in node.keeps:
+            for kept in node.state_parts:
                 if bound(node, kept).startswith("nothing"):
                     empty += 1
                     assert held.of(node, kept.part).rows == 0, (node.text, kept)

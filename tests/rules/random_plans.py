@@ -42,7 +42,7 @@ from millstream.operators import (
     UnionAll,
 )
 from millstream.session import Session
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 
 SCRIPT = "".join(
     f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "
@@ -312,7 +312,7 @@ class Trial:
         settings = settings.with_value("buckets", str(buckets))
         settings = settings.with_value("batch_rows", "7" if self.seed % 2 else "100")
         streams = self.session.job(frozenset()).streams
-        kept = Kept()
+        kept = KeptResults()
         host = LocalHost(Job(streams, queries, settings), self.session.sources(False), [kept])
         host.run()
         return [kept.tables()[q.name] for q in queries]

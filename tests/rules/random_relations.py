@@ -24,7 +24,6 @@ from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Distinct,
     Dstream,
     Filter,
@@ -42,6 +41,7 @@ from millstream.operators import (
     Rows,
     Rstream,
     SemiJoin,
+    SingleJoin,
     TopK,
     Unbounded,
     UnionAll,
@@ -234,7 +234,7 @@ class Relations:
         ties = [
             Call("=", (Column(a.name, a.type), Column(b.name, b.type)), BOOLEAN) for a, b in chosen
         ]
-        return Attach(conjunction(list(ties)), left, right)
+        return SingleJoin(conjunction(list(ties)), left, right)
 
     def between(self, left: Node, right: Node) -> Expression:
         """A condition of a join: mostly an equality, with tests of both sides or of one."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from millstream.session import Session
 from millstream.spark.host import SparkHost
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 
 
 def run_on_spark(
@@ -21,7 +21,7 @@ def run_on_spark(
     for name, value in (settings or {}).items():
         session.pin(name, value)
     session.execute(script)
-    kept = Kept()
+    kept = KeptResults()
     job = session.job(frozenset(session.queries))
     host = SparkHost(spark, job, lambda commit: [kept], checkpoint)
     try:

@@ -9,7 +9,7 @@ from millstream.cli.explaining import explain_script
 from millstream.plan.alternatives import Chooser
 from millstream.session import Session
 from millstream.spark.host import SparkHost
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark
@@ -42,12 +42,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def start(spark, folder: Path, script: str, batches: int | None = None) -> tuple[SparkHost, Kept]:
+def start(
+    spark, folder: Path, script: str, batches: int | None = None
+) -> tuple[SparkHost, KeptResults]:
     """A run on the checkpoint of the folder, which may stop after some batches."""
     session = Session(base=str(folder), tell=lambda text: None)
     session.pin("batch_rows", "250")
     session.execute(script)
-    kept = Kept()
+    kept = KeptResults()
     host = SparkHost(spark, session.job(), lambda commit: [kept], str(folder / "checkpoint"))
     first = host.commit.batch if host.commit else -1
     host.run(

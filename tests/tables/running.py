@@ -7,7 +7,7 @@ from pathlib import Path
 
 from millstream.local.host import LocalHost
 from millstream.session import Session
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 
 
 class Running:
@@ -17,7 +17,7 @@ class Running:
         self.session = Session(base=str(base), tell=lambda text: None)
         self.session.execute(script)
         self.session.begin(str(checkpoint), follow=True)
-        self.kept = Kept()
+        self.kept = KeptResults()
         job = self.session.job(frozenset(self.session.queries))
         self.host = LocalHost(job, self.session.sources(follow=True), [self.kept])
 

@@ -60,7 +60,7 @@ def at(parts: list[Changes], instant: int) -> Counter:
     return +found
 
 
-def is_clean(parts: list[Changes]) -> bool:
+def is_consolidated(parts: list[Changes]) -> bool:
     """At one instant, never both + and − of the same tuple."""
     seen: dict[tuple, int] = {}
     for part in parts:
@@ -112,7 +112,7 @@ def test_a_table_is_what_its_changes_make(first, changes, keyed, cut):
     parts = run_table(scan_of(first, keyed), told(changes), cut, 1)
     for instant in range(1, LAST + 1):
         assert at(parts, instant) == table_at(first, changes, keyed, instant)
-    assert is_clean(parts)
+    assert is_consolidated(parts)
 
 
 @given(modifications, cuts)
@@ -173,7 +173,7 @@ def test_rows_are_joined_with_the_table_before_them(
             if outer and not partners:
                 wanted[(*bid, None, None)] += 1
         assert at(parts, instant) == wanted, instant
-    assert is_clean(parts)
+    assert is_consolidated(parts)
 
 
 def test_an_empty_table_of_no_columns_asked():
@@ -223,4 +223,4 @@ def test_a_tuple_that_comes_again_is_joined_again(changes, moves, condition, out
             if outer and not partners:
                 wanted[(*bid, None, None)] += 1
         assert at(parts, instant) == wanted, instant
-    assert is_clean(parts)
+    assert is_consolidated(parts)

@@ -15,7 +15,7 @@ from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.session import Session
 from millstream.testing import run_script
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 from tables.postgres import PASSWORD, Server, missing, server
 from tables.running import Running
 
@@ -246,7 +246,7 @@ def test_a_bounded_run_reads_once_and_joins_with_the_past(shop, tmp_path):
     session = Session(base=str(tmp_path), tell=lambda text: None)
     session.execute(script)
     session.begin(None, follow=False)
-    kept = Kept()
+    kept = KeptResults()
     LocalHost(session.job(), session.sources(follow=False), [kept]).run()
     session.end()
     totals = [(row["id"], row["total"]) for row in kept.tables()["q1"].to_pylist()]

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.kept import Kept
-from millstream.algebra.manner import Manner
 from millstream.algebra.pattern import Label, Pattern, simple
 from millstream.algebra.state import State
+from millstream.algebra.state_layout import StateLayout
+from millstream.algebra.state_parts import StatePart
 from millstream.algebra.time import Span
 
 Step = tuple[State, Changes]
@@ -22,24 +22,24 @@ Step = tuple[State, Changes]
 Load = Callable[[str], State]
 """The state of a name, as it was left by the step before."""
 
-Spread = tuple[str, ...] | None
+Distribution = tuple[str, ...] | None
 """How rows lie in buckets: rows equal in these columns are together; () asks for all in one bucket,
 None is anywhere."""
 
 ONE = "#one"
 
 
-def one_bucket(key: str) -> Spread:
+def one_bucket(key: str) -> Distribution:
     """All rows in one bucket, which the key decides on: not all that is single lies in the same."""
     return (ONE, key)
 
 
-def home_of(spread: Spread, buckets: int) -> int | None:
+def home_of(spread: Distribution, buckets: int) -> int | None:
     """The bucket in which all rows lie, if they lie in one."""
     return int(spread[1], 16) % buckets if spread is not None and spread[:1] == (ONE,) else None
 
 
-EVERYWHERE: Spread = ("#everywhere",)
+BROADCAST: Distribution = ("#everywhere",)
 """Every bucket has all rows."""
 
 Pairs = tuple[tuple[str, str], ...] | None
@@ -55,17 +55,17 @@ class Node:
     when they compute the same thing, wherever they stand.
     """
 
-    manner: Manner = field(default=Manner(), kw_only=True)
+    state_layout: StateLayout = field(default=StateLayout(), kw_only=True)
     """How it keeps its state. It changes nothing in what is computed, nor what the state is."""
 
     stateless: ClassVar[bool] = False
     follows_reader: ClassVar[bool] = False
     is_stream: ClassVar[bool] = False
     accepts_previous: ClassVar[bool] = False
-    takes_right_everywhere: ClassVar[bool] = False
+    can_broadcast_right: ClassVar[bool] = False
     row_by_row: ClassVar[bool] = False
     """Whether it makes what it makes of every row alone, at any time."""
-    keeps: ClassVar[tuple[Kept, ...]] = ()
+    state_parts: ClassVar[tuple[StatePart, ...]] = ()
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
@@ -91,14 +91,14 @@ class Node:
         return self.inputs[0].key
 
     @cached_property
-    def only_adds(self) -> bool:
+    def never_retracts(self) -> bool:
         """True when no row of the output is ever taken back before its known end."""
-        return all(node.only_adds for node in self.inputs)
+        return all(node.never_retracts for node in self.inputs)
 
     @cached_property
-    def is_clean(self) -> bool:
+    def is_consolidated(self) -> bool:
         """True when at one instant no row both enters and leaves the output."""
-        return all(node.is_clean for node in self.inputs)
+        return all(node.is_consolidated for node in self.inputs)
 
     @property
     def label(self) -> Label:
@@ -115,16 +115,16 @@ class Node:
         return all(node.monotonic for node in self.inputs)
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         """The spread its input must have; None when any will do."""
         return None
 
     @property
-    def pairs(self) -> Pairs:
+    def join_keys(self) -> Pairs:
         """Of an operator with two inputs, which rows must meet."""
         return None
 
-    def spread(self, given: Spread, *others: Spread) -> Spread:
+    def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         """The spread of the output when the inputs have the given ones."""
         return given
 
@@ -138,13 +138,13 @@ class Node:
         return {} if self.stateless else load(self.state_name)
 
     @property
-    def shows(self) -> bool:
+    def can_snapshot(self) -> bool:
         """Whether states tell the rows present, so that a reader need not keep them once more."""
-        return self.row_by_row and self.inputs[0].shows
+        return self.row_by_row and self.inputs[0].can_snapshot
 
-    def shown(self, load: Load, instant: int) -> Changes | None:
+    def snapshot(self, load: Load, instant: int) -> Changes | None:
         """The rows present at an instant, as they were told, if states tell them."""
-        below = self.inputs[0].shown(load, instant) if self.row_by_row else None
+        below = self.inputs[0].snapshot(load, instant) if self.row_by_row else None
         return None if below is None else self.step({}, below, Span(instant - 1, instant, None))[1]
 
     @property
@@ -180,7 +180,7 @@ class Node:
         own = [
             f"{f.name}={_stable(getattr(self, f.name), inputs)}"
             for f in fields(self)
-            if f.name != "manner"
+            if f.name != "state_layout"
         ]
         described = f"{type(self).__name__}({', '.join(own)}):{_stable(self.schema, inputs)}"
         return hashlib.sha256(described.encode()).hexdigest()[:20]
@@ -249,7 +249,7 @@ def once(visit: Callable[[Node], Node]) -> Callable[[Node], Node]:
     return visited
 
 
-def everywhere(root: Node, change: Callable[[Node], Node]) -> Node:
+def transform(root: Node, change: Callable[[Node], Node]) -> Node:
     """The plan with every node changed, inputs first; equal ones once."""
     visited = once(lambda node: change(map_inputs(node, visited)))
     return visited(root)

@@ -25,7 +25,7 @@ NOTHING = pa.RecordBatch.from_arrays([pa.array([True])], names=["#"])
 
 
 @dataclass(frozen=True, eq=False)
-class Deed:
+class BoundChange:
     """One statement, bound: new rows, or new values or an end for the rows that meet a condition.
 
     `at` is its instant, None for the beginning of the run, or, while it runs, for now.
@@ -59,18 +59,18 @@ class Deed:
 
 def bind_modification(
     statement: Modification, table: Table, text: str
-) -> tuple[Deed, pa.DataType | None]:
+) -> tuple[BoundChange, pa.DataType | None]:
     """A statement that changes a table, and the type of its time, None if it has none."""
     at, kind = (None, None) if statement.at is None else _time(statement.at, text)
     binder = _Binder(table, text)
     match statement:
         case Insert():
-            return Deed(at, rows=binder.rows(statement)), kind
+            return BoundChange(at, rows=binder.rows(statement)), kind
         case Update():
             values = binder.values(statement)
-            return Deed(at, values=values, where=binder.condition(statement.where)), kind
+            return BoundChange(at, values=values, where=binder.condition(statement.where)), kind
         case Delete():
-            return Deed(at, where=binder.condition(statement.where)), kind
+            return BoundChange(at, where=binder.condition(statement.where)), kind
     raise TypeError(f"{type(statement).__name__} is not a modification")
 
 

@@ -12,7 +12,6 @@ from millstream.aggregates.builtin import STAMPED
 from millstream.algebra.expressions import Column, Literal
 from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
-from millstream.bind.asides import Answer, Aside
 from millstream.bind.beginnings import with_beginning
 from millstream.bind.correlation import Around, Hole, Outer
 from millstream.bind.expressions import Expressions
@@ -24,6 +23,7 @@ from millstream.bind.selects import Select
 from millstream.bind.set_operations import combine
 from millstream.bind.sources import Sources, member_of
 from millstream.bind.subqueries import Rows, Subqueries
+from millstream.bind.subquery_relations import Answer, SubqueryRelation
 from millstream.bind.trees import is_query, mentions, own_parts
 from millstream.bind.words import check_name, find_word
 from millstream.catalog import Catalog, View
@@ -107,8 +107,8 @@ class _Binder:
         if not with_values:
             plan = Distinct(plan)
         links, holes = ((), ()) if outer is None else (outer.links, (outer.hole,))
-        aside = Aside(plan, links, holes, place_of(node, self.text))
-        return Rows(aside, (), tuple(Column(name, c.type) for name, c in named))
+        relation = SubqueryRelation(plan, links, holes, place_of(node, self.text))
+        return Rows(relation, (), tuple(Column(name, c.type) for name, c in named))
 
     def outer_of(self, node: exp.Expr, around: Around) -> Outer | None:
         """What a subquery uses of the query around it; None if nothing."""

@@ -20,7 +20,6 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER
-from millstream.bind.asides import Answer, Aside, Attachment, Test, Translate, is_null_with
 from millstream.bind.correlation import (
     Around,
     Outer,
@@ -36,6 +35,14 @@ from millstream.bind.ordering import Ordering, bind_ordering, clause_place
 from millstream.bind.scope import Scope
 from millstream.bind.single import at_most_one
 from millstream.bind.subqueries import Queries, Rows, Subqueries
+from millstream.bind.subquery_relations import (
+    Answer,
+    Attachment,
+    SubqueryRelation,
+    Test,
+    Translate,
+    is_null_with,
+)
 from millstream.bind.trees import and_parts, has_aggregate, has_query, is_query, own_parts
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
@@ -153,9 +160,9 @@ class Select:
             return around.get(part.name) or columns[part.name]
 
         outputs = [(c.name, Column(n, c.type)) for n, c in columns.items()]
-        aside = Aside(_some(outputs, plan), place=place_of(self.node, self.text))
+        relation = SubqueryRelation(_some(outputs, plan), place=place_of(self.node, self.text))
         conditions = tuple(rewrite(tie, outside) for tie in ties)
-        return Rows(aside, conditions, tuple(rewrite(value, outside) for value in values))
+        return Rows(relation, conditions, tuple(rewrite(value, outside) for value in values))
 
     def _is_plain(self) -> bool:
         """True for a SELECT of some rows of FROM, whose subqueries do not look further out."""
@@ -272,12 +279,12 @@ class Select:
         words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
         for key, word in words.items():
             if self.node.args.get(key) is not None:
-                aside = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
+                relation = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
                 over = any(map(has_query, self.node.expressions)) or has_query(self.node.args[key])
                 raise MillstreamError(
                     f"a query with {word} needs FROM",
                     place_of(self.node, self.text),
-                    hint=aside if over else "Name a stream: SELECT … FROM bids.",
+                    hint=relation if over else "Name a stream: SELECT … FROM bids.",
                 )
 
     def _check_aggregates(self, grouping: Grouping) -> None:

@@ -6,7 +6,6 @@ from millstream.algebra.expressions import Call, Column, Expression, Literal, co
 from millstream.algebra.node import Node
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Distinct,
     Filter,
     GroupBy,
@@ -14,6 +13,7 @@ from millstream.operators import (
     Project,
     Rows,
     SemiJoin,
+    SingleJoin,
     TopK,
 )
 
@@ -37,7 +37,7 @@ def at_most_one(plan: Node, given: frozenset[str]) -> bool:
             return at_most_one(left, given) and at_most_one(right, given)
         case Distinct(input=below) | TopK(input=below):
             return at_most_one(below, given) or _has_key(plan, given)
-        case SemiJoin(left=left) | AntiJoin(left=left) | Attach(left=left):
+        case SemiJoin(left=left) | AntiJoin(left=left) | SingleJoin(left=left):
             return at_most_one(left, given)
     return _has_key(plan, given)
 

@@ -33,7 +33,6 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER
-from millstream.bind.asides import Answer, Aside, Hidden, Keep, Meet, Test
 from millstream.bind.correlation import (
     Around,
     Hole,
@@ -43,6 +42,7 @@ from millstream.bind.correlation import (
 )
 from millstream.bind.expressions import Expressions
 from millstream.bind.messages import a, quantifier_of
+from millstream.bind.subquery_relations import Answer, Hidden, Keep, Meet, SubqueryRelation, Test
 from millstream.bind.trees import has_query, is_query
 from millstream.bind.vocabulary import OPERATORS
 from millstream.errors import MillstreamError
@@ -57,7 +57,7 @@ UNKNOWN = Literal(None, BOOLEAN)
 class Rows:
     """The rows of a subquery beside a plan, what ties them to it, and their values."""
 
-    aside: Aside
+    relation: SubqueryRelation
     conditions: tuple[Expression, ...]
     values: tuple[Expression, ...]
 
@@ -111,7 +111,7 @@ class Subqueries:
         inner, negated = _without_not(node)
         if isinstance(inner, exp.Exists):
             rows = self.queries.presence(inner.this, self.around)
-            return [Keep(conjunction(list(rows.conditions)), rows.aside, negated)]
+            return [Keep(conjunction(list(rows.conditions)), rows.relation, negated)]
         member = _membership(inner)
         if member is not None and not has_query(member[0]):
             operand, query, outside = member
@@ -120,7 +120,7 @@ class Subqueries:
             if negated != outside:
                 return _not_in(pairs, rows)
             equal = [Call("=", pair, BOOLEAN) for pair in pairs]
-            return [Keep(conjunction([*rows.conditions, *equal]), rows.aside)]
+            return [Keep(conjunction([*rows.conditions, *equal]), rows.relation)]
         condition = expressions.condition(node, clause)
         return [Meet(condition, self.used_by(condition))]
 
@@ -256,8 +256,8 @@ class Subqueries:
         links = (*(outer.links if outer is not None else ()), (match, mine))
         holes = (hole, *((outer.hole,) if outer is not None else ()))
         plan = completed(there, hole, [FALSE])
-        aside = Aside(Distinct(plan), links, holes, place_of(node, self.queries.text))
-        self.hidden[name] = Hidden(aside, (name,))
+        relation = SubqueryRelation(Distinct(plan), links, holes, place_of(node, self.queries.text))
+        self.hidden[name] = Hidden(relation, (name,))
         return Column(name, BOOLEAN)
 
     def _summary(
@@ -340,8 +340,8 @@ class Subqueries:
         """Keep a relation whose columns become hidden ones; only changes of its values matter."""
         links, holes = ((), ()) if outer is None else (outer.links, (outer.hole,))
         place = place_of(node, self.queries.text)
-        less = None if sparse is None else Aside(Distinct(sparse), links, holes, place)
-        hidden = Hidden(Aside(Distinct(plan), links, holes, place), names, less)
+        less = None if sparse is None else SubqueryRelation(Distinct(sparse), links, holes, place)
+        hidden = Hidden(SubqueryRelation(Distinct(plan), links, holes, place), names, less)
         self.hidden |= dict.fromkeys(names, hidden)
 
 
@@ -386,18 +386,18 @@ def _not_in(pairs: list[tuple[Expression, Expression]], rows: Rows) -> list[Test
     Unknown is a NULL beside any row, and a value beside a NULL: of the subquery's rows it matters
     only that there are any (told as true) and that there is a NULL (told as false).
     """
-    mixed = any(columns_of(y) - set(rows.aside.plan.schema.names) for _, y in pairs)
-    if rows.conditions or rows.aside.links or mixed or len(pairs) > 1:
+    mixed = any(columns_of(y) - set(rows.relation.plan.schema.names) for _, y in pairs)
+    if rows.conditions or rows.relation.links or mixed or len(pairs) > 1:
         unequal = [_maybe_equal(*pair) for pair in pairs]
-        return [Keep(conjunction([*rows.conditions, *unequal]), rows.aside, anti=True)]
-    (mine, theirs), plan, place = pairs[0], rows.aside.plan, rows.aside.place
-    present = Aside(Filter(is_not_null(theirs), plan), place=place)
+        return [Keep(conjunction([*rows.conditions, *unequal]), rows.relation, anti=True)]
+    (mine, theirs), plan, place = pairs[0], rows.relation.plan, rows.relation.place
+    present = SubqueryRelation(Filter(is_not_null(theirs), plan), place=place)
     missing = Filter(Call("is_null", (theirs,), BOOLEAN), plan)
     unknown = UnionAll(Project((("#in0", TRUE),), plan), Project((("#in0", FALSE),), missing))
     is_null = Call("is_null", (mine,), BOOLEAN)
     makes_unknown = Call("=", (is_null, Column("#in0", BOOLEAN)), BOOLEAN)
     return [
-        Keep(makes_unknown, Aside(Distinct(unknown), place=place), anti=True),
+        Keep(makes_unknown, SubqueryRelation(Distinct(unknown), place=place), anti=True),
         Keep(Call("=", (mine, theirs), BOOLEAN), present, anti=True),
     ]
 

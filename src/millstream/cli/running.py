@@ -144,7 +144,7 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
     if options.out is None:
         return [Terminal(job)]
     schemas: dict[str, pa.Schema] = {}
-    for name in job.telling:
+    for name in job.changelog_roots:
         query = job.query(name)
         if query.form != COMPLETE or name in job.changes:
             told = f"{name}.changes" if query.form == COMPLETE else name

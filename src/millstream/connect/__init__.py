@@ -3,7 +3,7 @@
 from millstream.connect.opening import OPTIONS, open_source
 from millstream.connect.parquet_sink import ParquetSink
 from millstream.connect.sink import Sink
-from millstream.connect.source import ERRORS, Slab, Slice, Source
+from millstream.connect.source import ERRORS, ReadBatch, Slice, Source
 from millstream.connect.text_sink import TextSink, encode, header
 
 __all__ = [

@@ -16,7 +16,7 @@ from millstream.connect.auction_feed import AuctionFeed
 from millstream.connect.casting import from_values, type_name
 from millstream.connect.connections import Connections
 from millstream.connect.parameters import Parameters
-from millstream.connect.source import Slab, Slice, error_rows, largest_of
+from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 256 * 1024
@@ -82,11 +82,11 @@ class Generator:
         ended = self.events is not None and stop == self._there(began) and not self.follow
         return slices, {"row": stop, "began": began}, ended
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         low = slice.at["row"]
         rows = self._batch(low, low + slice.rows, columns)
         seq = np.arange(slice.seq, slice.seq + slice.rows)
-        return Slab(rows, seq, error_rows([], [], []))
+        return ReadBatch(rows, seq, error_rows([], [], []))
 
     def largest(self, slice: Slice, column: str) -> int | None:
         low, high = slice.at["row"], slice.at["row"] + slice.rows

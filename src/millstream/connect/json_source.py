@@ -22,7 +22,7 @@ from millstream.connect.json_row import (
     keys_of,
 )
 from millstream.connect.records import Records
-from millstream.connect.source import ERRORS, Slab
+from millstream.connect.source import ERRORS, ReadBatch
 from millstream.connect.text_source import Part, TextSource, good_part
 
 
@@ -42,18 +42,18 @@ class JsonSource(TextSource):
 
     leaf = 32
 
-    def parse(self, records: Records, file: str, seq: int, columns: Sequence[str]) -> Slab:
+    def parse(self, records: Records, file: str, seq: int, columns: Sequence[str]) -> ReadBatch:
         data = records.data.tobytes()
         if b'"$heartbeat"' not in data:
             return super().parse(records, file, seq, columns)
         named = {i: heartbeat_of(records.raw(i)) for i in _naming_heartbeat(records, data)}
         beats = {i: beat for i, beat in named.items() if beat is not None}
         kept = np.setdiff1d(np.arange(len(records)), np.fromiter(beats, np.int64, len(beats)))
-        slab = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
-        places = pa.array(kept[slab.errors["seq"].to_numpy()] + seq)
-        errors = pa.record_batch([places, *slab.errors.columns[1:]], schema=ERRORS)
+        read_batch = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
+        places = pa.array(kept[read_batch.errors["seq"].to_numpy()] + seq)
+        errors = pa.record_batch([places, *read_batch.errors.columns[1:]], schema=ERRORS)
         told = tuple((i + seq, beat) for i, beat in sorted(beats.items()))
-        return replace(slab, seq=kept[slab.seq] + seq, errors=errors, beats=told)
+        return replace(read_batch, seq=kept[read_batch.seq] + seq, errors=errors, beats=told)
 
     def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
         if not _all_braced(records, low, high) or _any_deep(records, low, high):

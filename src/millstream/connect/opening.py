@@ -17,7 +17,7 @@ from millstream.connect.generator import open_generator
 from millstream.connect.json_source import JsonSource
 from millstream.connect.parquet_source import ParquetSource
 from millstream.connect.postgres import is_postgres
-from millstream.connect.source import Slab, Slice, Source
+from millstream.connect.source import ReadBatch, Slice, Source
 from millstream.connect.statement_source import StatementSource
 from millstream.connect.text_source import MAX_ROW_BYTES
 from millstream.errors import MillstreamError, closest
@@ -96,7 +96,7 @@ class WaitingSource:
             return [], position, False
         return source.plan(position or source.start(), rows)
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         return self._opened().read(slice, columns)
 
     def largest(self, slice: Slice, column: str) -> int | None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
 from millstream.connect.files import Files
-from millstream.connect.source import Comparison, Slab, Slice, error_rows, largest_of
+from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 512 * 1024
@@ -73,7 +73,7 @@ class ParquetSource:
                 break
         return slices, {"file": file, "group": group, "row": row, "seq": seq}, False
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         given, spelt = _columns(slice.at["file"], self.schema)
         risky = [f.name for f in self.schema if not fits_always(given[f.name], f.type)]
         needed = list(dict.fromkeys([*columns, *risky]))
@@ -88,14 +88,16 @@ class ParquetSource:
         )
         seq = np.arange(slice.seq, slice.seq + slice.rows)
         if not bad:
-            return Slab(rows, seq, error_rows([], [], []))
+            return ReadBatch(rows, seq, error_rows([], [], []))
         wrong = np.logical_or.reduce([mask for _, mask in bad])
         places = np.flatnonzero(wrong)
         reasons = [_reason(bad, raw, types, int(i)) for i in places]
         whole = _part(slice, tuple(spelt[name] for name in self.schema.names))
         texts = [json.dumps(whole.slice(int(i), 1).to_pylist()[0], default=str) for i in places]
         keep = np.flatnonzero(~wrong)
-        return Slab(rows.take(pa.array(keep)), seq[keep], error_rows(seq[places], reasons, texts))
+        return ReadBatch(
+            rows.take(pa.array(keep)), seq[keep], error_rows(seq[places], reasons, texts)
+        )
 
     def largest(self, slice: Slice, column: str) -> int | None:
         given, spelt = _columns(slice.at["file"], self.schema)

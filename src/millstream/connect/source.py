@@ -1,4 +1,4 @@
-"""What a source is: positions, the slices planned from them, and the slabs read from those."""
+"""What a source is: positions, the slices planned from them, and the batches read from slices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW_TEXT = 1_000
 class Slice:
     """What one task reads: a piece of a source, with the arrival number of its first row.
 
-    Law: reading a slice gives the same slab at any time, anywhere; arrival numbers count over the
+    Law: reading a slice gives the same rows at any time, anywhere; arrival numbers count over the
     whole stream from 1, whatever the cuts.
     """
 
@@ -39,7 +39,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Slab:
+class ReadBatch:
     """What reading a slice gives: good rows in arrival order, and bad rows with their reasons.
 
     `beats` are the source's own heartbeats, each after the arrival number it came at.
@@ -96,7 +96,7 @@ class Source(Protocol):
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         """Slices of at most `rows` rows, the position after them, and whether that is the end."""
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         """The rows of a slice, with the asked columns in the asked order."""
 
     def largest(self, slice: Slice, column: str) -> int | None:
@@ -119,7 +119,7 @@ def read_wanted(
     columns: Sequence[str],
     judged: Sequence[str],
     wanted: Sequence[Sequence[Comparison]],
-) -> Slab:
+) -> ReadBatch:
     """The rows of a slice. `wanted` are the tests of every reader.
 
     Where no reader wants any of the rows, only the columns they are judged by are read, and NULL
@@ -131,13 +131,14 @@ def read_wanted(
         and all(any(source.excludes(slice, test) for test in tests) for tests in wanted)
     ):
         return source.read(slice, columns)
-    slab = source.read(slice, judged)
-    arrays = {name: slab.rows.column(i) for i, name in enumerate(judged)}
+    read_batch = source.read(slice, judged)
+    arrays = {name: read_batch.rows.column(i) for i, name in enumerate(judged)}
     fields = [source.schema.field(name) for name in columns]
     filled = [
-        arrays[f.name] if f.name in arrays else pa.nulls(len(slab.seq), f.type) for f in fields
+        arrays[f.name] if f.name in arrays else pa.nulls(len(read_batch.seq), f.type)
+        for f in fields
     ]
-    return replace(slab, rows=pa.record_batch(filled, schema=pa.schema(fields)))
+    return replace(read_batch, rows=pa.record_batch(filled, schema=pa.schema(fields)))
 
 
 def error_rows(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from millstream.algebra.changes import concat_rows, no_rows
 from millstream.connect.appended import FAULTS, read_batches
 from millstream.connect.cells import as_csv
-from millstream.connect.source import Slab, Slice, error_rows, largest_of
+from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError
 
 
@@ -61,7 +61,7 @@ class StatementSource:
             rows, seq, offset = rows - batch.num_rows, seq + batch.num_rows, stop
         return slices, {**position, "offset": offset, "seq": seq}, self._is_over(offset)
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         if "row" in slice.at:
             rows = self.rows.slice(slice.at["row"], slice.rows)
         else:
@@ -70,13 +70,15 @@ class StatementSource:
             return self._bad(rows, slice.seq, columns)
         schema = pa.schema([self.schema.field(name) for name in columns])
         asked = concat_rows([rows.select(list(columns))], schema)
-        return Slab(asked, np.arange(slice.seq, slice.seq + slice.rows), error_rows([], [], []))
+        return ReadBatch(
+            asked, np.arange(slice.seq, slice.seq + slice.rows), error_rows([], [], [])
+        )
 
-    def _bad(self, faults: pa.RecordBatch, seq: int, columns: Sequence[str]) -> Slab:
+    def _bad(self, faults: pa.RecordBatch, seq: int, columns: Sequence[str]) -> ReadBatch:
         schema = pa.schema([self.schema.field(name) for name in columns])
         numbers = np.arange(seq, seq + faults.num_rows)
         reasons, texts = (column.to_pylist() for column in faults.columns)
-        return Slab(no_rows(schema), numbers[:0], error_rows(numbers, reasons, texts))
+        return ReadBatch(no_rows(schema), numbers[:0], error_rows(numbers, reasons, texts))
 
     def largest(self, slice: Slice, column: str) -> int | None:
         return largest_of(self.read(slice, [column]).rows.column(0))

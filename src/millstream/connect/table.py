@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.connect.json_source import JsonSource
 from millstream.connect.opening import open_source
 from millstream.connect.postgres import PostgresTable, is_postgres
-from millstream.connect.source import Slab, Source
+from millstream.connect.source import ReadBatch, Source
 from millstream.errors import MillstreamError
 
 BATCH = 1_000_000
@@ -41,15 +41,17 @@ class TableFiles:
                 )
             return rows
         source = open_source(url, name, schema, options, self.base, follow=False)
-        slabs = _slabs(source, schema.names)
-        for slab in slabs:
-            if slab.errors.num_rows:
-                first = slab.errors.slice(0, 1).to_pylist()[0]
+        read_batches = _read_batches(source, schema.names)
+        for read_batch in read_batches:
+            if read_batch.errors.num_rows:
+                first = read_batch.errors.slice(0, 1).to_pylist()[0]
                 raise MillstreamError(
                     f'row {first["seq"]} of table "{name}" cannot be read: {first["reason"]}',
                     hint="Mend the row in the file.",
                 )
-        table = pa.Table.from_batches([slab.rows for slab in slabs], schema=schema)
+        table = pa.Table.from_batches(
+            [read_batch.rows for read_batch in read_batches], schema=schema
+        )
         arrays = [
             pa.concat_arrays(c.chunks) if c.num_chunks else pa.array([], c.type)
             for c in table.columns
@@ -71,10 +73,14 @@ class TableFiles:
         given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
         try:
             source = open_source(url, "changes", _CHANGES, given, self.base, follow=False)
-            slabs = _slabs(source, _CHANGES.names, SAMPLE)
+            read_batches = _read_batches(source, _CHANGES.names, SAMPLE)
         except MillstreamError:
             return None
-        values = [t for slab in slabs for t in slab.rows.drop_null().column(1).to_pylist()]
+        values = [
+            t
+            for read_batch in read_batches
+            for t in read_batch.rows.drop_null().column(1).to_pylist()
+        ]
         if not values:
             return None if isinstance(source, JsonSource) else pa.null()
         return pa.int64() if is_whole(values[0]) else pa.timestamp("us")
@@ -89,7 +95,7 @@ def is_whole(text: str) -> bool:
     return _WHOLE.fullmatch(text) is not None
 
 
-def _slabs(source: Source, names: Sequence[str], most: int | None = None) -> list[Slab]:
+def _read_batches(source: Source, names: Sequence[str], most: int | None = None) -> list[ReadBatch]:
     """What a source holds, to its end, or about as many rows as asked for."""
     position, ended, found, rows = source.start(), False, [], 0
     while not ended and (most is None or rows < most):

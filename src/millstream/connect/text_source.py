@@ -20,7 +20,7 @@ from millstream.connect.records import (
     find_records,
     read_range,
 )
-from millstream.connect.source import ROW_TEXT, Slab, Slice, error_rows
+from millstream.connect.source import ROW_TEXT, ReadBatch, Slice, error_rows
 
 MAX_ROW_BYTES = 16 << 20
 PIECE = 1 << 16
@@ -73,12 +73,12 @@ class TextSource(ABC):
                 return [Slice(self.name, at, seq, cut.rows)], after, done
         return [], {"file": file, "offset": offset, "seq": seq}, not self.files.follow
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         at = slice.at
         if at["refused"]:
             head = read_range(at["file"], at["start"], min(at["end"], at["start"] + 4 * ROW_TEXT))
             text = head.tobytes().decode("utf-8", "replace").rstrip("\r\n")
-            return self._slab([], columns, slice.seq, {0: at["refused"]}, lambda _: text)
+            return self._read_batch([], columns, slice.seq, {0: at["refused"]}, lambda _: text)
         data = read_range(at["file"], at["start"], at["end"])
         if at["start"] == 0 and data[:3].tobytes() == BYTE_ORDER_MARK:
             data = data[3:]
@@ -90,7 +90,7 @@ class TextSource(ABC):
     def records(self, data: np.ndarray) -> Records:
         return find_records(data, self.quoting, final=True)
 
-    def parse(self, records: Records, file: str, seq: int, columns: Sequence[str]) -> Slab:
+    def parse(self, records: Records, file: str, seq: int, columns: Sequence[str]) -> ReadBatch:
         """All records with the fast reader; the pieces it refuses with the slow one."""
         parts: dict[int, Part] = {}
 
@@ -104,7 +104,7 @@ class TextSource(ABC):
             parts[low] = self.slow(records, low, high, file)
         ordered = [parts[low] for low in sorted(parts)]
         bad = {i: reason for part in ordered for i, reason in part.bad.items()}
-        return self._slab(ordered, columns, seq, bad, lambda i: records.text(i, 4 * ROW_TEXT))
+        return self._read_batch(ordered, columns, seq, bad, lambda i: records.text(i, 4 * ROW_TEXT))
 
     leaf = 1
 
@@ -119,14 +119,14 @@ class TextSource(ABC):
     def _next(self, file: str, offset: int, rows: int, final: bool) -> Cut | None:
         return cut_records(file, offset, rows, self.quoting, final, self.max_row_bytes)
 
-    def _slab(
+    def _read_batch(
         self,
         parts: list[Part],
         columns: Sequence[str],
         seq: int,
         bad: dict[int, str],
         text: Callable[[int], str],
-    ) -> Slab:
+    ) -> ReadBatch:
         asked = [self.schema.get_field_index(name) for name in columns]
         schema = pa.schema([self.schema.field(i) for i in asked])
         arrays = [_joined([part.columns[i] for part in parts], self.schema.types[i]) for i in asked]
@@ -135,7 +135,7 @@ class TextSource(ABC):
         errors = error_rows(
             [seq + i for i in order], [bad[i] for i in order], [text(i) for i in order]
         )
-        return Slab(pa.record_batch(arrays, schema=schema), index + seq, errors)
+        return ReadBatch(pa.record_batch(arrays, schema=schema), index + seq, errors)
 
 
 def good_part(

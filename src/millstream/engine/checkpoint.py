@@ -13,10 +13,10 @@ from millstream.algebra.node import walk
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
-from millstream.engine.store import DamagedState, Shelf, check_file, read_footer, write_whole
+from millstream.engine.store import BucketStore, DamagedState, check_file, read_footer, write_whole
 from millstream.errors import MillstreamError, Notice
 from millstream.operators.retract import OPEN
-from millstream.plan.facts import NOTHING
+from millstream.plan.statistics import NOTHING
 
 KEPT = 3
 
@@ -144,7 +144,7 @@ class Checkpoint:
         """Every bucket of every level of the batch must have its file."""
         for level in range(1, commit.levels + 1):
             for bucket in range(commit.buckets):
-                path = Shelf.at(self.state, level, bucket).path(commit.batch)
+                path = BucketStore.at(self.state, level, bucket).path(commit.batch)
                 if not path.exists():
                     raise DamagedState(f'state file "{path}" is missing')
 
@@ -266,7 +266,7 @@ def decided(job: Job, commit: Commit | None) -> Job:
     known = {part: tuple(steps) for part, steps in commit.choices.items()}
     guessed = job.decided(known, NOTHING)
     measures = Measures.from_json(commit.measures)
-    return job.decided(known, measures.facts(guessed.graph)) if measures.of else guessed
+    return job.decided(known, measures.statistics(guessed.graph)) if measures.of else guessed
 
 
 def fingerprints(job: Job) -> dict[str, str]:

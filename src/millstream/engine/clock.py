@@ -88,7 +88,7 @@ class Clock:
         self,
         headers: Iterable[Header],
         streams: Mapping[str, Stream],
-        companions: Mapping[str, frozenset[str]],
+        watermark_groups: Mapping[str, frozenset[str]],
     ) -> Clock:
         """The clock after a batch: the smallest heartbeat among companions, never going back.
 
@@ -100,7 +100,7 @@ class Clock:
             if header.source in sources:
                 sources[header.source] = sources[header.source].told(header)
         beats = {
-            name: max(self.beats.get(name, DAWN), _beat(name, sources, streams, companions))
+            name: max(self.beats.get(name, DAWN), _beat(name, sources, streams, watermark_groups))
             for name in streams
         }
         return Clock(sources, beats)
@@ -137,9 +137,9 @@ def _beat(
     name: str,
     sources: Mapping[str, SourceClock],
     streams: Mapping[str, Stream],
-    companions: Mapping[str, frozenset[str]],
+    watermark_groups: Mapping[str, frozenset[str]],
 ) -> int:
-    together = companions.get(name, frozenset((name,)))
+    together = watermark_groups.get(name, frozenset((name,)))
     open_ones = [n for n in together if not sources[n].ended]
     awake = [n for n in open_ones if not sources[n].is_idle(streams[n])]
     if awake:

@@ -12,9 +12,9 @@ from millstream.algebra.state import Chunk, Log, Part, State
 from millstream.engine.checkpoint import Checkpoint, Commit, decided, fingerprints, settled
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
-from millstream.engine.store import Shelf
+from millstream.engine.store import BucketStore
 from millstream.errors import MillstreamError
-from millstream.plan.facts import Facts
+from millstream.plan.statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Held:
     measures: Measures = field(default_factory=Measures)
 
     @cached_property
-    def facts(self) -> Facts:
+    def statistics(self) -> Statistics:
         """What the measures say, for those who choose between plans."""
-        return self.measures.facts(self.job.graph)
+        return self.measures.statistics(self.job.graph)
 
     @cached_property
     def found(self) -> dict[tuple[str, str], Holding]:
@@ -71,7 +71,7 @@ def read_states(
 ) -> tuple[Mapping[str, State], ...]:
     """The states of all levels and buckets after a batch. Chunks are not read, only described."""
     return tuple(
-        Shelf.at(state, level, bucket).read(batch)
+        BucketStore.at(state, level, bucket).read(batch)
         for level in range(1, levels + 1)
         for bucket in range(buckets)
     )

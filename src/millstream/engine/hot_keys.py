@@ -12,8 +12,8 @@ import numpy as np
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import DAWN, INFINITY
 from millstream.columns.keys import hashes_of
-from millstream.operators import Detour
-from millstream.operators.detour import LEFT, RIGHT
+from millstream.operators import SkewSplit
+from millstream.operators.skew_split import LEFT, RIGHT
 
 FEWEST = 1_000
 """A key with fewer rows in a batch is not hot."""
@@ -39,7 +39,7 @@ class HotKey:
 
 
 @dataclass(frozen=True)
-class News:
+class KeySample:
     """What was sent on one side of a meeting: how many rows, the latest start and end, and the most
     common keys with the number of their rows, as far as a sample tells."""
 
@@ -51,23 +51,23 @@ class News:
     keys: tuple[tuple[int, int], ...]
 
     @staticmethod
-    def of(detour: Detour, changes: Changes, buckets: int) -> News:
+    def of(skew_split: SkewSplit, changes: Changes, buckets: int) -> KeySample:
         rows = len(changes)
         place = np.arange(rows)
         if rows > SAMPLED:
             place = np.random.default_rng(rows).integers(0, rows, SAMPLED)
-        values, counts = np.unique(_hashes(detour, changes, place), return_counts=True)
+        values, counts = np.unique(_hashes(skew_split, changes, place), return_counts=True)
         top = np.argsort(-counts, kind="stable")[: 2 * buckets]
         keys = [(int(values[i]), int(counts[i]) * rows // len(place)) for i in top]
         latest = int(changes.ts.max()), int(changes.exp.max())
-        return News(detour.meeting, detour.side, rows, *latest, tuple(keys))
+        return KeySample(skew_split.meeting, skew_split.side, rows, *latest, tuple(keys))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> News:
-        return News(**{**data, "keys": tuple((key, rows) for key, rows in data["keys"])})
+    def from_json(data: dict[str, Any]) -> KeySample:
+        return KeySample(**{**data, "keys": tuple((key, rows) for key, rows in data["keys"])})
 
 
 @dataclass(frozen=True)
@@ -80,23 +80,23 @@ class HotKeys:
     keys: Mapping[str, tuple[HotKey, ...]] = field(default_factory=dict)
     sent: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
-    def ways(self, detour: Detour, changes: Changes) -> np.ndarray | None:
+    def ways(self, skew_split: SkewSplit, changes: Changes) -> np.ndarray | None:
         """Which way every row goes: STAYS, SPREAD or COPIED; None when all of them stay."""
-        known = self.keys.get(detour.meeting)
+        known = self.keys.get(skew_split.meeting)
         if not known or len(changes) == 0:
             return None
         keys = np.array([k.key for k in known])
         since = np.array([k.since for k in known])
-        spread = np.array([k.side == detour.side for k in known])
+        spread = np.array([k.side == skew_split.side for k in known])
         order = np.argsort(keys)
-        hashes = _hashes(detour, changes, np.arange(len(changes)))
+        hashes = _hashes(skew_split, changes, np.arange(len(changes)))
         place = order[np.searchsorted(keys[order], hashes).clip(max=len(keys) - 1)]
         moved = np.where(spread[place], changes.ts >= since[place], changes.exp > since[place])
         moved &= keys[place] == hashes
         return np.where(moved, np.where(spread[place], SPREAD, COPIED), STAYS)
 
     def after(
-        self, news: Iterable[News], meetings: Mapping[str, tuple[str, ...]], buckets: int
+        self, samples: Iterable[KeySample], meetings: Mapping[str, tuple[str, ...]], buckets: int
     ) -> HotKeys:
         """The hot keys for the next batch; `meetings` are those there are, with their free sides.
 
@@ -105,7 +105,7 @@ class HotKeys:
         sent = {m: dict(self.sent.get(m, {})) for m in meetings}
         rows: Counter[tuple[str, str]] = Counter()
         counts: Counter[tuple[str, str, int]] = Counter()
-        for told in news:
+        for told in samples:
             ts, exp = sent[told.meeting].get(told.side, (DAWN, DAWN))
             sent[told.meeting][told.side] = max(ts, told.ts), max(exp, told.exp)
             rows[told.meeting, told.side] += told.rows
@@ -145,6 +145,6 @@ def _since(sent: Mapping[str, tuple[int, int]], side: str) -> int:
     return max(ts + 1, exp)
 
 
-def _hashes(detour: Detour, changes: Changes, place: np.ndarray) -> np.ndarray:
-    columns = [changes.rows.column(name).take(place) for name in detour.by]
+def _hashes(skew_split: SkewSplit, changes: Changes, place: np.ndarray) -> np.ndarray:
+    columns = [changes.rows.column(name).take(place) for name in skew_split.by]
     return hashes_of(columns, len(place))

@@ -12,8 +12,8 @@ from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.plan.alternatives import Choices, Chooser
-from millstream.plan.facts import Facts
 from millstream.plan.graph import Graph
+from millstream.plan.statistics import Statistics
 from millstream.plan.strategy import physical, together
 from millstream.settings import NEVER_OPEN, Settings
 
@@ -37,12 +37,12 @@ class Job:
     choices: Choices = field(default_factory=dict)
 
     @cached_property
-    def telling(self) -> dict[str, Node]:
+    def changelog_roots(self) -> dict[str, Node]:
         """For every query that tells its changes as they happen, the root that gives them."""
         return {q.name: self._plans[q.name, q.changes_root] for q in self.queries if self._tells(q)}
 
     @cached_property
-    def keeping(self) -> dict[str, Node]:
+    def materialized_roots(self) -> dict[str, Node]:
         """For every stored result, the root that keeps it."""
         kept = [(q.name, root) for q in self.queries if (root := q.content_root) is not None]
         return {name: self._plans[name, root] for name, root in kept}
@@ -61,7 +61,11 @@ class Job:
 
     @cached_property
     def graph(self) -> Graph:
-        return Graph(tuple(dict.fromkeys((*self.telling.values(), *self.keeping.values()))))
+        return Graph(
+            tuple(
+                dict.fromkeys((*self.changelog_roots.values(), *self.materialized_roots.values()))
+            )
+        )
 
     def after(self, left_by: str, drains: bool) -> Job:
         """The job, going on with state that was left by `Settings.ending`, this one or another."""
@@ -76,22 +80,26 @@ class Job:
 
     def roots_of(self, name: str) -> tuple[Node, ...]:
         """The plans of a query: of what it keeps, and of what it tells."""
-        return tuple(roots[name] for roots in (self.keeping, self.telling) if name in roots)
+        return tuple(
+            roots[name]
+            for roots in (self.materialized_roots, self.changelog_roots)
+            if name in roots
+        )
 
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)
 
     def advance(self, clock: Clock, headers: list) -> Clock:
-        return clock.advance(headers, self.streams, self.graph.companions)
+        return clock.advance(headers, self.streams, self.graph.watermark_groups)
 
     def spans(self, before: Clock, after: Clock) -> dict[Node, Span]:
         """For every node, the instants that the batch adds."""
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
-    def decided(self, known: Choices, facts: Facts) -> Job:
+    def decided(self, known: Choices, statistics: Statistics) -> Job:
         """The job with all its plans chosen: as before where that is known, else by the facts."""
-        chooser = Chooser(known, facts)
+        chooser = Chooser(known, statistics)
         for query in self.queries if self.settings.rules == "on" else ():
             for root in (query.changes_root, query.content_root):
                 if root is not None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import EVERYWHERE, Load, Node, home_of
+from millstream.algebra.node import BROADCAST, Load, Node, home_of
 from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.measures import Counts, add_all, count
-from millstream.operators import AntiJoin, Attach, Detour, Exchange, Join, Scan, SemiJoin
+from millstream.operators import AntiJoin, Exchange, Join, Scan, SemiJoin, SingleJoin, SkewSplit
 from millstream.operators.pending import release
 from millstream.plan.graph import Graph
 
@@ -30,7 +30,7 @@ class Level:
     """The operators of one level in one bucket, over the instants of one step.
 
     Equal parts of different queries are computed once. `received` are the rows of exchanges, `away`
-    those that came by detours. `states` collects the operators' new states.
+    those that came by skew splits. `states` collects the operators' new states.
     """
 
     graph: Graph
@@ -48,11 +48,11 @@ class Level:
         """The changes that the node gives in this step and bucket."""
         if node in self.received:
             return self.received[node]
-        home = home_of(self.graph.spreads[node], self.buckets)
+        home = home_of(self.graph.distributions[node], self.buckets)
         if home is not None and home != self.bucket:
             result = Changes.empty(node.schema)
-        elif isinstance(node, Detour):
-            result = self._detoured(node)
+        elif isinstance(node, SkewSplit):
+            result = self._with_skew_splits(node)
         else:
             changes = [self.output(child) for child in node.inputs]
             if not node.accepts_previous:
@@ -69,15 +69,15 @@ class Level:
 
     def _is_copy(self, node: Node) -> bool:
         """True for rows that lie in every bucket, except in the one that counts them."""
-        return self.bucket > 0 and self.graph.spreads[node] == EVERYWHERE
+        return self.bucket > 0 and self.graph.distributions[node] == BROADCAST
 
-    def _detoured(self, detour: Detour) -> Changes:
-        """The rows of the exchange that stay, and those that came by the detour."""
-        here = self.output(detour.input)
-        ways = self.hot.ways(detour, here)
+    def _with_skew_splits(self, skew_split: SkewSplit) -> Changes:
+        """The rows of the exchange that stay, and those that came by the skew split."""
+        here = self.output(skew_split.input)
+        ways = self.hot.ways(skew_split, here)
         if ways is not None:
             here = here.keep(ways == STAYS)
-        return Changes.concat([here, self.away[detour]], detour.schema).in_time_order()
+        return Changes.concat([here, self.away[skew_split]], skew_split.schema).in_time_order()
 
 
 @dataclass
@@ -100,25 +100,25 @@ class Bucket:
 
     @property
     def boxes(self) -> list[Node]:
-        """The exchanges and detours whose rows are wanted here."""
+        """The exchanges and skew splits whose rows are wanted here."""
         return [b for b in self.graph.boxes if self.number in self.graph.landings[b]]
 
     def steps(self, mail: Mapping[Node, Changes]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
         due = {box: self._release(box, mail[box]) for box in self.boxes}
-        flows = self.graph.flows[self.number]
-        cuts = [self._cuts(flow, due) for flow in flows]
+        components = self.graph.components[self.number]
+        cuts = [self._cuts(component, due) for component in components]
         for i in range(max(map(len, cuts), default=1)):
             spans = dict(self.spans)
             level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
-            for flow, ends in zip(flows, cuts):
+            for component, ends in zip(components, cuts):
                 if i < len(ends):
-                    spans.update((node, _part(self.spans[node], ends, i)) for node in flow)
-                    for box, changes in _arriving(flow, due, spans):
+                    spans.update((node, _part(self.spans[node], ends, i)) for node in component)
+                    for box, changes in _arriving(component, due, spans):
                         there = level.received if isinstance(box, Exchange) else level.away
                         there[box] = changes
                 else:
-                    level.received.update((node, Changes.empty(node.schema)) for node in flow)
+                    level.received.update((node, Changes.empty(node.schema)) for node in component)
             yield level
             self.states.update(level.states)
             add_all(self.counts, [level.counts])
@@ -136,11 +136,11 @@ class Bucket:
         self.states[box.state_name] = {"waiting": waiting} if waiting.chunks else {}
         return due.in_time_order()
 
-    def _cuts(self, flow: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
+    def _cuts(self, component: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
         """The last instants of the steps of a flow, by the rows that come to it."""
-        parts = [due[node].ts for node in flow if node in due]
-        end = self.spans[flow[0]].end
-        most = STEP_ROWS * (SEARCHING if _only_tests(flow) else 1)
+        parts = [due[node].ts for node in component if node in due]
+        end = self.spans[component[0]].end
+        most = STEP_ROWS * (SEARCHING if _only_tests(component) else 1)
         if sum(map(len, parts)) <= most:
             return [end]
         stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
@@ -148,10 +148,10 @@ class Bucket:
         return [*(int(t) for t in inner if t < end), end]
 
 
-def _only_tests(flow: tuple[Node, ...]) -> bool:
+def _only_tests(component: tuple[Node, ...]) -> bool:
     """True when rows look for partners in a flow, and none are put together with theirs."""
-    pairing = any(isinstance(node, (Attach, Join)) for node in flow)
-    return not pairing and any(isinstance(node, (AntiJoin, SemiJoin)) for node in flow)
+    pairing = any(isinstance(node, (SingleJoin, Join)) for node in component)
+    return not pairing and any(isinstance(node, (AntiJoin, SemiJoin)) for node in component)
 
 
 def _part(span: Span, ends: list[int], step: int) -> Span:
@@ -160,10 +160,10 @@ def _part(span: Span, ends: list[int], step: int) -> Span:
 
 
 def _arriving(
-    flow: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
+    component: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
 ) -> Iterator[tuple[Node, Changes]]:
-    """What comes to the exchanges and detours of a flow at the instants of a step."""
-    for node in flow:
+    """What comes to the exchanges and skew splits of a flow at the instants of a step."""
+    for node in component:
         if node in due:
             changes, span = due[node], spans[node]
             low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.bind.ledgers import Ledgers, changed
+from millstream.bind.table_histories import TableHistories, changed
 from millstream.bind.tables import static_table
 from millstream.catalog import Stream, Table
 from millstream.connect.appended import FAULTS, append_batch, read_batches
@@ -27,7 +27,7 @@ class LiveTables:
     run that goes on begins with the same, and takes what has changed since as changes.
     """
 
-    ledgers: Ledgers
+    table_histories: TableHistories
     folder: Path
     follow: bool
     contents: dict[str, StaticTable] = field(default_factory=dict)
@@ -35,15 +35,15 @@ class LiveTables:
 
     def begin(self, tables: Iterable[Table]) -> None:
         """From now on, changes go to the folder."""
-        self.ledgers.folder = str(self.folder)
+        self.table_histories.folder = str(self.folder)
         if self.follow:
-            self.ledgers.feed = feed
+            self.table_histories.feed = feed
         for table in tables:
             self.take(table)
 
     def take(self, table: Table) -> None:
         """Take in a table: what was fed to it in an earlier run, and what its database has now."""
-        stream = None if table.changes is None else self.ledgers.placed(table.changes)
+        stream = None if table.changes is None else self.table_histories.placed(table.changes)
         path = None if stream is None else spool_of(stream)
         if stream is None or path is None:
             return
@@ -51,12 +51,12 @@ class LiveTables:
         if table.every is not None:
             self._watch(table, stream, path, before)
         else:
-            self.ledgers.recall(table, before)
+            self.table_histories.recall(table, before)
 
     def refresh(self, beats: Mapping[str, int]) -> None:
         """Let queries that are added to the running job begin with what tables hold by now."""
-        self.ledgers.refresh(beats)
-        entries = self.ledgers.catalog.entries
+        self.table_histories.refresh(beats)
+        entries = self.table_histories.catalog.entries
         for name, poller in self.pollers.items():
             table = entries.get(name.lower())
             if isinstance(table, Table):

@@ -12,10 +12,10 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
 from millstream.algebra.time import INFINITY, Span
-from millstream.operators import Detour, Exchange, Project
-from millstream.plan.facts import Facts, Flow
+from millstream.operators import Exchange, Project, SkewSplit
 from millstream.plan.graph import Graph
 from millstream.plan.names import name_of
+from millstream.plan.statistics import RowRates, Statistics
 
 Counts = dict[str, list[int]]
 """By the fingerprint of a node: rows out, those of them that take others back, the instants that
@@ -28,7 +28,7 @@ FADES = 0.8
 def count(counts: Counts, node: Node, given: Sequence[int], result: Changes) -> None:
     """Add what a node took and gave in a step. A projection tells no more than its input does,
     and elements of streams do not stay."""
-    back = 0 if node.only_adds else int(np.count_nonzero(result.weight < 0))
+    back = 0 if node.never_retracts else int(np.count_nonzero(result.weight < 0))
     stays = not node.is_stream and not isinstance(node, Project)
     stay, opened = _stays(result.ts, result.exp, result.weight) if stays else (0, 0)
     add(counts, node.fingerprint, [len(result), back, int(stay), int(opened), *given])
@@ -89,10 +89,10 @@ class Measure:
         )
 
     @property
-    def flow(self) -> Flow:
+    def rates(self) -> RowRates:
         """The same for every instant; to be asked once an instant has passed."""
         size = max(self.stay / self.instants + self.opened, 0.0)
-        return Flow(
+        return RowRates(
             (self.sent - self.back) / self.instants,
             self.back / self.instants,
             size if self.stay or self.opened else None,
@@ -124,7 +124,7 @@ class Measures:
             add_all(levels.setdefault(level, {}), [counts])
         found: dict[str, tuple[list[int], int]] = {}
         for node in graph.nodes:
-            if isinstance(node, (Exchange, Detour)):
+            if isinstance(node, (Exchange, SkewSplit)):
                 continue
             mine = [c[node.fingerprint] for c in levels.values() if node.fingerprint in c]
             most = max(mine, default=[0] * (4 + len(node.inputs)))
@@ -133,9 +133,11 @@ class Measures:
                 found[name] = most, passed
         return Measures({n: self.of.get(n, Measure()).after(*told) for n, told in found.items()})
 
-    def facts(self, graph: Graph) -> Facts:
+    def statistics(self, graph: Graph) -> Statistics:
         """What the measures say, for those who choose between plans."""
-        return Facts.of(graph.nodes, {n: m.flow for n, m in self.of.items() if m.instants > 0})
+        return Statistics.of(
+            graph.nodes, {n: m.rates for n, m in self.of.items() if m.instants > 0}
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {name: measure.numbers for name, measure in self.of.items()}

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import EVERYWHERE, Node, home_of
+from millstream.algebra.node import BROADCAST, Node, home_of
 from millstream.columns.keys import buckets_of
 from millstream.columns.order import group_order
-from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, News
+from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, KeySample
 from millstream.operators import Exchange
 from millstream.plan.graph import Graph
 
@@ -23,25 +23,25 @@ class Sender:
     graph: Graph
     buckets: int
     hot: HotKeys
-    news: list[News] = field(default_factory=list)
+    samples: list[KeySample] = field(default_factory=list)
 
     def parts(
         self, exchange: Exchange, changes: Changes, turn: int
     ) -> Iterator[tuple[Node, int, Changes]]:
-        """The rows for the exchange and for the detours above it, by bucket.
+        """The rows for the exchange and for the skew splits above it, by bucket.
 
         Rows that all who read the exchange want elsewhere are not sent to the bucket of their key.
         """
         changes = changes.plain()
-        detours = self.graph.detours[exchange]
-        if detours and self.buckets > 1 and len(changes):
+        skew_splits = self.graph.skew_splits[exchange]
+        if skew_splits and self.buckets > 1 and len(changes):
             staying = np.full(len(changes), self.graph.is_read_otherwise[exchange])
-            for detour in detours:
-                self.news.append(News.of(detour, changes, self.buckets))
-                ways = self.hot.ways(detour, changes)
+            for skew_split in skew_splits:
+                self.samples.append(KeySample.of(skew_split, changes, self.buckets))
+                ways = self.hot.ways(skew_split, changes)
                 if ways is not None:
                     for bucket, part in _away(changes, ways, self.buckets, turn):
-                        yield detour, bucket, part
+                        yield skew_split, bucket, part
                 staying |= ways is None or ways == STAYS
             changes = changes.keep(staying)
         for bucket, part in split(changes, exchange, self.buckets, turn).items():
@@ -69,7 +69,7 @@ def split(changes: Changes, exchange: Exchange, buckets: int, turn: int) -> dict
         return {home: changes}
     if exchange.by is None:
         return {turn % buckets: changes}
-    if exchange.by == EVERYWHERE:
+    if exchange.by == BROADCAST:
         return dict.fromkeys(range(buckets), changes)
     keys = [changes.rows.column(name) for name in exchange.by]
     bucket = buckets_of(keys, len(changes), buckets)

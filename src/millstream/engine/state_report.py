@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.engine.holdings import Held, Holding
 from millstream.operators import Stored
 from millstream.plan.annotate import line_of, outline, shortened
@@ -21,34 +21,34 @@ TITLES = ("what it keeps", "structure", "at most", "holds now")
 def state_report(roots: Sequence[Node], held: Held | None) -> str:
     """A line for every part of every operator's state; what it holds if the query has run."""
     every = (node for root in roots for _, node in outline(root))
-    nodes = dict.fromkeys(node for node in every if node.keeps or isinstance(node, Stored))
+    nodes = dict.fromkeys(node for node in every if node.state_parts or isinstance(node, Stored))
     if not nodes:
         return "no operator keeps anything"
     rows = [row for node in nodes for row in _rows(node, held)]
     widths = [max(len(row[i]) for row in (TITLES, *rows)) for i in range(len(TITLES))]
     lines = [_line(TITLES, widths, held)]
     for node in nodes:
-        elsewhere = "" if node.keeps else ", read from the state below"
+        elsewhere = "" if node.state_parts else ", read from the state below"
         lines.append(shortened(line_of(node, 0), LONGEST) + elsewhere)
         lines += [_line(row, widths, held) for row in _rows(node, held)]
     return "\n".join([*lines, _sum(nodes, held)])
 
 
-def structure_of(node: Node, kept: Kept) -> str:
+def structure_of(node: Node, kept: StatePart) -> str:
     """How a part of the state lies, in a word or two."""
     match kept.structure:
         case Structure.DUE:
-            return node.manner.buffer.value
+            return node.state_layout.buffer.value
         case Structure.HASH if kept.extent is Extent.ROWS:
-            return f"hash, lazy {node.manner.lazy:.0%}"
+            return f"hash, lazy {node.state_layout.lazy:.0%}"
     return kept.structure.value
 
 
 def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:
-    for kept in node.keeps:
+    for kept in node.state_parts:
         holds = "" if held is None else _amount(held.of(node, kept.part))
         yield kept.words, structure_of(node, kept), bound(node, kept), holds
-    known = {kept.part for kept in node.keeps}
+    known = {kept.part for kept in node.state_parts}
     for (name, part), holding in held.found.items() if held is not None else ():
         if name == node.state_name and part not in known:
             yield f"{part}, to be taken over", "", "what was left", _amount(holding)

@@ -35,14 +35,14 @@ class DamagedState(MillstreamError):
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BucketStore:
     """The state files of one level and bucket."""
 
     folder: Path
 
     @staticmethod
-    def at(root: str | Path, level: int, bucket: int) -> Shelf:
-        return Shelf(Path(root) / f"level{level}" / f"bucket{bucket}")
+    def at(root: str | Path, level: int, bucket: int) -> BucketStore:
+        return BucketStore(Path(root) / f"level{level}" / f"bucket{bucket}")
 
     def path(self, batch: int) -> Path:
         return self.folder / f"{batch:012d}.state"
@@ -58,7 +58,7 @@ class Shelf:
         }
 
     def write(self, batch: int, states: Mapping[str, State], before: int = -1) -> int:
-        """Put the states after a batch on the shelf; gives the number of bytes written.
+        """Put the states after a batch on the bucket store; gives the number of bytes written.
 
         `before` is the batch whose states these come from.
         """
@@ -146,12 +146,12 @@ def read_footer(path: Path) -> dict[str, Any]:
 def check_file(path: Path) -> None:
     """Raise DamagedState unless the footer and every piece it names in its folder are whole."""
     footer = read_footer(path)
-    shelf = Shelf(path.parent)
+    bucket_store = BucketStore(path.parent)
     for parts in footer["operators"].values():
         for part in parts.values():
             places = [part["at"]] if part["kind"] == "table" else [c[3] for c in part["chunks"]]
             for at in places:
-                shelf._load(tuple(at))
+                bucket_store._load(tuple(at))
 
 
 def encode(rows: pa.RecordBatch) -> bytes:

@@ -16,16 +16,23 @@ from millstream.algebra.node import Node
 from millstream.algebra.state import Log, State
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock
-from millstream.engine.errands import TICK, Errand, Haul, plan_errands, run_errand, ticks
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.level import Bucket, Level
 from millstream.engine.measures import Counts, Measures
 from millstream.engine.outputs import in_order, present
+from millstream.engine.read_tasks import (
+    TICK,
+    ReadResult,
+    ReadTask,
+    plan_read_tasks,
+    run_read_task,
+    ticks,
+)
 from millstream.engine.receivers import Receiver
 from millstream.engine.sending import Sender
-from millstream.engine.store import Shelf
+from millstream.engine.store import BucketStore
 from millstream.operators import Stored
 from millstream.operators.retract import OPEN
 
@@ -70,42 +77,44 @@ class LocalHost:
         """One batch; False when there was nothing to do."""
         now = time.time_ns() // 1000
         rows = self.job.settings.batch_rows
-        errands, positions = plan_errands(self.job.streams, self.sources, self.positions, rows, now)
-        if not errands and now - self.ticked >= TICK:
-            errands = ticks(self.job.streams, positions, now)
-        self.ticked = now if errands else self.ticked
-        if not errands:
+        tasks, positions = plan_read_tasks(
+            self.job.streams, self.sources, self.positions, rows, now
+        )
+        if not tasks and now - self.ticked >= TICK:
+            tasks = ticks(self.job.streams, positions, now)
+        self.ticked = now if tasks else self.ticked
+        if not tasks:
             return False
-        self.step(errands)
+        self.step(tasks)
         self.positions = positions
         return True
 
-    def step(self, errands: list[Errand]) -> None:
+    def step(self, tasks: list[ReadTask]) -> None:
         """Read, run all levels, and hand out the results."""
         streams = self.job.streams
         sender = Sender(self.job.graph, self.buckets, self.hot)
-        hauls = [
-            run_errand(e, streams[e.source], self.sources.get(e.source), sender, self.clock)
-            for e in errands
+        reads = [
+            run_read_task(e, streams[e.source], self.sources.get(e.source), sender, self.clock)
+            for e in tasks
         ]
-        self._take(hauls, [e.source for e in errands], sender)
+        self._take(reads, [e.source for e in tasks], sender)
 
-    def _take(self, hauls: list[Haul], names: list[str], sender: Sender) -> None:
-        headers = [header for haul in hauls for header in haul.headers]
+    def _take(self, reads: list[ReadResult], names: list[str], sender: Sender) -> None:
+        headers = [header for read in reads for header in read.headers]
         after = self.job.advance(self.clock, headers)
         spans = self.job.spans(self.clock, after)
-        told = [(0, haul.counts) for haul in hauls]
-        results = self._levels(hauls, spans, sender, told)
+        told = [(0, read.counts) for read in reads]
+        results = self._levels(reads, spans, sender, told)
         self.measures = self.measures.after(told, self.job.graph, spans)
         self.clock = after
-        self.hot = self.hot.after(sender.news, self.job.graph.meetings, self.buckets)
+        self.hot = self.hot.after(sender.samples, self.job.graph.meetings, self.buckets)
         self.batches += 1
-        for name, haul in zip(names, hauls):
+        for name, read in zip(names, reads):
             if self.job.streams[name].of is not None:
                 continue
-            self._give(f"{name}.late", haul.late)
-            self._give(f"{name}.errors", haul.errors)
-        for name, root in self.job.telling.items():
+            self._give(f"{name}.late", read.late)
+            self._give(f"{name}.errors", read.errors)
+        for name, root in self.job.changelog_roots.items():
             query = self.job.query(name)
             out = present(query, Changes.concat(results[root], root.schema))
             self._give(f"{name}.changes" if query.form == "complete" else name, out)
@@ -115,7 +124,7 @@ class LocalHost:
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
-        root = self.job.keeping[name]
+        root = self.job.materialized_roots[name]
         stored = root if isinstance(root, Stored) else root.inputs[0]
         assert isinstance(stored, Stored)
         level = self.job.graph.level[root]
@@ -127,8 +136,8 @@ class LocalHost:
         """A new host that goes on where this one is, from files that hold all its state; it may go
         on with another strategy."""
         for at, held in self.states.items():
-            Shelf.at(folder, *at).write(self.batches, held)
-        states = {at: Shelf.at(folder, *at).read(self.batches) for at in self.states}
+            BucketStore.at(folder, *at).write(self.batches, held)
+        states = {at: BucketStore.at(folder, *at).read(self.batches) for at in self.states}
         clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(self.hot.to_json())))
         every = [entry for held in self.states.values() for entry in held.items()]
@@ -140,7 +149,7 @@ class LocalHost:
         return replace(self, job=job, clock=clock, states=states, hot=hot)
 
     def finish(self) -> None:
-        for name in self.job.keeping:
+        for name in self.job.materialized_roots:
             content = self.content(name)
             for receiver in self.receivers:
                 receiver.whole(name, content)
@@ -167,7 +176,7 @@ class LocalHost:
 
     def _levels(
         self,
-        hauls: list[Haul],
+        reads: list[ReadResult],
         spans: Mapping[Node, Any],
         sender: Sender,
         told: list[tuple[int, Counts]],
@@ -175,8 +184,8 @@ class LocalHost:
         """The results of all levels; what their operators did is added to `told`."""
         graph = self.job.graph
         mail: Mailbox = {}
-        for haul in hauls:
-            for box, place, changes, _ in haul.sent:
+        for read in reads:
+            for box, place, changes, _ in read.sent:
                 mail.setdefault((box, place), []).append(changes)
         results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
         for number in range(1, graph.depth + 1):

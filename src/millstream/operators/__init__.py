@@ -1,10 +1,8 @@
 """The operators, one file each; OPERATORS lists them."""
 
 from millstream.operators.anti_join import AntiJoin
-from millstream.operators.attach import Attach
 from millstream.operators.coalesce import Coalesce
 from millstream.operators.delta_star import DeltaStar
-from millstream.operators.detour import Detour
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
@@ -21,6 +19,8 @@ from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
 from millstream.operators.scan import Scan
 from millstream.operators.semi_join import SemiJoin
+from millstream.operators.single_join import SingleJoin
+from millstream.operators.skew_split import SkewSplit
 from millstream.operators.stamp import Stamp
 from millstream.operators.stored import Stored
 from millstream.operators.table_scan import TableScan
@@ -44,7 +44,7 @@ OPERATORS = (
     TableScan,
     NonRetroactiveJoin,
     Join,
-    Attach,
+    SingleJoin,
     SemiJoin,
     AntiJoin,
     UnionAll,
@@ -64,7 +64,7 @@ OPERATORS = (
     Stored,
     Exchange,
     Retract,
-    Detour,
+    SkewSplit,
 )
 
 __all__ = [*(operator.__name__ for operator in OPERATORS), "OPERATORS", "StaticTable"]

@@ -18,7 +18,7 @@ class AntiJoin(Matched):
 
     has_partner: ClassVar[bool] = False
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
 
     @property
     def label(self) -> Label:

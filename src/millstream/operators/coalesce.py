@@ -35,7 +35,7 @@ class Coalesce(Node):
     """
 
     stateless: ClassVar[bool] = True
-    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
 
     input: Node
 
@@ -48,7 +48,7 @@ class Coalesce(Node):
         return weak((self.input.pattern,), "a value leaves with the last of its copies")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        if not self.manner.uses_ends or len(changes) <= FEW:
+        if not self.state_layout.uses_ends or len(changes) <= FEW:
             return state, changes
         if _share(changes.slice(0, SAMPLE)) > WORTH:
             return state, changes

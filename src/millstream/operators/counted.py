@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, take_rows
-from millstream.algebra.manner import Manner
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_layout import StateLayout
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.tally import tally
@@ -24,7 +24,7 @@ def count_values(
     kind: int,
     schema: pa.Schema,
     span: Span,
-    manner: Manner,
+    state_layout: StateLayout,
 ) -> tuple[State, Changes]:
     """The value of a function of the counts of every row on each side, as changes.
 
@@ -34,7 +34,7 @@ def count_values(
     logs, parts = {}, []
     for side, changes in enumerate(inputs):
         log: Log = state.get(f"due {side}", Log())
-        logs[f"due {side}"], events = unfold(log, changes, span, manner.buffer)
+        logs[f"due {side}"], events = unfold(log, changes, span, state_layout.buffer)
         merged = events.merged()
         parts.append(merged.with_rows(merged.rows.rename_columns(schema.names)))
     every = Changes.concat(parts, schema)

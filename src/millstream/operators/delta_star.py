@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
-from millstream.algebra.kept import Extent, Kept, Structure
-from millstream.algebra.node import Load, Node, Spread, Step
+from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
@@ -33,12 +33,12 @@ class DeltaStar(Node):
     input is not kept. Cost: the batch and the values that fall due.
     """
 
-    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
-    shows: ClassVar[bool] = True  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
-        Kept("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
-        Kept("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
+    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
+        StatePart("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
+        StatePart("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
+        StatePart("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
     )
 
     input: Node
@@ -48,7 +48,7 @@ class DeltaStar(Node):
         return tuple(self.schema.names) if self.input.key is None else self.input.key
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return tuple(self.schema.names)
 
     @cached_property
@@ -68,17 +68,17 @@ class DeltaStar(Node):
         state, out = self._told(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)
 
-    def shown(self, load: Load, instant: int) -> Changes | None:
+    def snapshot(self, load: Load, instant: int) -> Changes | None:
         state = load(self.state_name)
         if "counts 0" in state:
-            return Distinct(self.input).shown(load, instant)
-        return Values.of(state, self.schema).shown(instant)
+            return Distinct(self.input).snapshot(load, instant)
+        return Values.of(state, self.schema).snapshot(instant)
 
     def _told(self, state: State, changes: Changes, span: Span) -> Step:
         changes = netted(changes)  # a join may keep what another strategy has taken back
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
-        found = recall(state, changes, span, self.manner.buffer)
+        found = recall(state, changes, span, self.state_layout.buffer)
         before = found.values
         after = replace(before, told=before.told.copy(), until=before.until.copy())
         code, start, stop = tell_stretches(
@@ -88,7 +88,7 @@ class DeltaStar(Node):
         out = Changes(
             rows, start, stop, np.ones(len(code), np.int64), identity_of_values(rows, len(code))
         )
-        return remember(state, before, after, span.end, self.manner.buffer), out
+        return remember(state, before, after, span.end, self.state_layout.buffer), out
 
     def _from_distinct(self, state: State, span: Span) -> Step:
         """State that Distinct left: every value until the end of its last copy. What it told openly
@@ -105,7 +105,7 @@ class DeltaStar(Node):
             Changes(ending.rows, now, forever(count), -ones, seq),
             Changes(ending.rows, now, ending.until, ones, seq).keep(ending.until > span.start + 1),
         ]
-        taken = values.to_state(span.start, self.manner.buffer)
+        taken = values.to_state(span.start, self.state_layout.buffer)
         return taken, Changes.concat(restated, self.schema)
 
 

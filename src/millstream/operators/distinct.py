@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever
-from millstream.algebra.kept import Kept, counted
-from millstream.algebra.node import Load, Node, Spread, Step
+from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.tally import PRESENT
 from millstream.operators.counted import as_counts, count_values, counts_of
@@ -27,9 +27,9 @@ class Distinct(Node):
     Cost: the batch and what falls due.
     """
 
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = counted("")
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    state_parts: ClassVar[tuple[StatePart, ...]] = counted("")
 
     input: Node
 
@@ -38,7 +38,7 @@ class Distinct(Node):
         return tuple(self.schema.names) if self.input.key is None else self.input.key
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return tuple(self.schema.names)
 
     @property
@@ -49,17 +49,17 @@ class Distinct(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if not _left_by_delta_star(state):
-            return count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
+            return count_values(state, (changes,), PRESENT, self.schema, span, self.state_layout)
         if span.end == span.start:
             return state, changes
         state, told = self._from_delta_star(state, span)
-        state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.manner)
+        state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.state_layout)
         return state, Changes.concat([told, out], self.schema)
 
-    def shown(self, load: Load, instant: int) -> Changes | None:
+    def snapshot(self, load: Load, instant: int) -> Changes | None:
         state = load(self.state_name)
         if _left_by_delta_star(state):
-            return Values.of(state, self.schema).shown(instant)
+            return Values.of(state, self.schema).snapshot(instant)
         if "counts 0" not in state:
             return None
         rows = counts_of(state["counts 0"], self.schema).rows
@@ -81,7 +81,7 @@ class Distinct(Node):
         restated = [closed.keep(ending & (values.told > span.start + 1)), opened.keep(ending)]
         return {
             "counts 0": as_counts(copies, span.start),
-            "due 0": self.manner.buffer.add(
+            "due 0": self.state_layout.buffer.add(
                 Log(), copies.keep(values.until != INFINITY), span.start
             ),
         }, Changes.concat(restated, self.schema)

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log
+from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Extent, Kept, Structure
-from millstream.algebra.node import EVERYWHERE, ONE, Node, Spread, walk
+from millstream.algebra.node import BROADCAST, ONE, Distribution, Node, walk
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,22 +16,24 @@ class Exchange(Node):
     Hosts carry it out: its input runs on one level, what reads it on the next.
     """
 
-    by: Spread
+    by: Distribution
     input: Node
 
     @property
     def is_stream(self) -> bool:  # type: ignore[override]
         return self.input.is_stream
 
-    def spread(self, given: Spread, *others: Spread) -> Spread:
+    def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return self.by
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         """Rows wait where they have been read; further up, every instant is whole."""
         if any(isinstance(node, Exchange) for node in walk(self.input)):
             return ()
-        return (Kept("waiting", "rows that wait for the heartbeat", Structure.DUE, Extent.OPEN),)
+        return (
+            StatePart("waiting", "rows that wait for the heartbeat", Structure.DUE, Extent.OPEN),
+        )
 
     @property
     def words(self) -> str:
@@ -40,6 +42,6 @@ class Exchange(Node):
                 return "anywhere"
             case (first, _) if first == ONE:
                 return "to one bucket"
-            case by if by == EVERYWHERE:
-                return "everywhere"
+            case by if by == BROADCAST:
+                return "broadcast"
         return f"by {', '.join(name_text(name) for name in self.by)}"

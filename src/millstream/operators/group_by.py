@@ -15,10 +15,10 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Extent, Kept, Structure, ending
-from millstream.algebra.node import Load, Node, Spread, Step
+from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, Part, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
@@ -50,9 +50,9 @@ class GroupBy(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
-    shows: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
+    can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
@@ -69,16 +69,16 @@ class GroupBy(Node):
         return self.keys
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return self.keys
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         ordered = (call for call in self.calls if call.function in ORDERED)
         return (
-            Kept("groups", "totals and the row shown", Structure.GROUPS, Extent.GROUPS),
+            StatePart("groups", "totals and the row shown", Structure.GROUPS, Extent.GROUPS),
             *(
-                Kept(f"values {c.name}", f"values for {c}", Structure.SORTED, Extent.COLLECTED)
+                StatePart(f"values {c.name}", f"values for {c}", Structure.SORTED, Extent.COLLECTED)
                 for c in ordered
             ),
             ending(),
@@ -96,8 +96,8 @@ class GroupBy(Node):
         return Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
-        if not self.input.is_clean:
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        if not self.input.is_consolidated:
             events = settled(events)
         known = self._known(state)
         groups = known.touched(self._keys_of(events))
@@ -135,7 +135,7 @@ class GroupBy(Node):
     def _key_schema(self) -> pa.Schema:
         return pa.schema([self.input_schema.field(name) for name in self.keys])
 
-    def shown(self, load: Load, instant: int) -> Changes:
+    def snapshot(self, load: Load, instant: int) -> Changes:
         groups = self._known(load(self.state_name)).rows()
         rows, since = groups.select(self.schema.names), groups.column(SINCE).to_numpy()
         ones = np.ones(len(since), np.int64)

@@ -14,10 +14,10 @@ from numba import njit
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
-from millstream.algebra.kept import LEFT_AND_RIGHT, Kept
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import State
+from millstream.algebra.state_parts import LEFT_AND_RIGHT, StatePart
 from millstream.algebra.time import Span
 from millstream.columns.hashed import hash_order, meetings
 from millstream.operators.identity import identity_of_pair
@@ -28,15 +28,15 @@ from millstream.operators.table_scan import label_beside_table
 
 @dataclass(frozen=True, eq=False)
 class Paired(Node):
-    """What Join and Attach share: pairs of rows that are present together and meet a condition.
+    """What Join and SingleJoin share: pairs of rows that are present together and meet a condition.
 
     Law: a pair lives from the later start to the earlier end; its weight is the product of theirs.
     State: the rows of both sides that have not expired, by the hash of the columns that the
     condition wants equal. Cost: the batch and its pairs.
     """
 
-    takes_right_everywhere: ClassVar[bool] = True
-    keeps: ClassVar[tuple[Kept, ...]] = LEFT_AND_RIGHT
+    can_broadcast_right: ClassVar[bool] = True
+    state_parts: ClassVar[tuple[StatePart, ...]] = LEFT_AND_RIGHT
 
     condition: Expression
     left: Node
@@ -51,7 +51,7 @@ class Paired(Node):
         return Keys.of(self.condition, self.left.schema, self.right.schema)
 
     @property
-    def pairs(self) -> Pairs:
+    def join_keys(self) -> Pairs:
         return self.keys.pairs
 
     @property
@@ -69,8 +69,8 @@ class Paired(Node):
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         mine = Side.of(self.keys, left, 0)
         theirs = Side.of(self.keys, right, 1)
-        before = Index.of(state.get("left"), self.left.schema, self.manner.lazy)
-        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
+        before = Index.of(state.get("left"), self.left.schema, self.state_layout.lazy)
+        beside = Index.of(state.get("right"), self.right.schema, self.state_layout.lazy)
         matcher = Matcher(self.condition, self.keys.enough)
         met = [self._joined(found) for found in matcher.all(mine, theirs, before, beside)]
         kept = {
@@ -112,8 +112,8 @@ class Join(Paired):
         return (*self.left.key, *self.right.key)
 
     @cached_property
-    def is_clean(self) -> bool:
-        return self.only_adds and all(node.is_clean for node in self.inputs)
+    def is_consolidated(self) -> bool:
+        return self.never_retracts and all(node.is_consolidated for node in self.inputs)
 
     def identity(self, found: Found) -> np.ndarray:
         return identity_of_pair(found.left.seq[found.i], found.right.seq[found.j])

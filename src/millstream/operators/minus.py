@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.kept import Kept, counted
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import State
+from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import Span
 from millstream.columns.tally import SURPLUS
 from millstream.operators.counted import count_values
@@ -23,16 +23,16 @@ class Minus(Node):
     Cost: the batch and what falls due.
     """
 
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = counted(" of the left", " of the right")
+    state_parts: ClassVar[tuple[StatePart, ...]] = counted(" of the left", " of the right")
 
     left: Node
     right: Node
 
     @property
-    def pairs(self) -> Pairs:
+    def join_keys(self) -> Pairs:
         return tuple(zip(self.left.schema.names, self.right.schema.names))
 
     @property
@@ -40,4 +40,4 @@ class Minus(Node):
         return Label(Pattern.STR, "a row on the right takes a left one back", 5)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        return count_values(state, (left, right), SURPLUS, self.schema, span, self.manner)
+        return count_values(state, (left, right), SURPLUS, self.schema, span, self.state_layout)

@@ -12,10 +12,10 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression
-from millstream.algebra.kept import Kept, by_hash
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import State
+from millstream.algebra.state_parts import StatePart, by_hash
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import meetings
 from millstream.columns.keys import factorize, hashes_of
@@ -62,26 +62,26 @@ class NonRetroactiveJoin(Node):
         return self.left.monotonic
 
     @property
-    def only_adds(self) -> bool:  # type: ignore[override]
-        return self.left.only_adds
+    def never_retracts(self) -> bool:  # type: ignore[override]
+        return self.left.never_retracts
 
     @property
-    def is_clean(self) -> bool:  # type: ignore[override]
-        return self.left.is_clean
+    def is_consolidated(self) -> bool:  # type: ignore[override]
+        return self.left.is_consolidated
 
     @cached_property
     def keys(self) -> Keys:
         return Keys.of(self.condition, self.left.schema, self.right.schema)
 
     @property
-    def pairs(self) -> Pairs:
+    def join_keys(self) -> Pairs:
         return self.keys.pairs
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         table = by_hash("right", 1, "rows of the table")
         results = by_hash("results", 0, "results that may be taken back")
-        return (table,) if self.left.only_adds else (table, results)
+        return (table,) if self.left.never_retracts else (table, results)
 
     @property
     def words(self) -> str:
@@ -95,12 +95,12 @@ class NonRetroactiveJoin(Node):
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.pick(self.keys.findable(right.rows, len(right), 1))
-        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
+        beside = Index.of(state.get("right"), self.right.schema, self.state_layout.lazy)
         met = self._met(left.keep(left.weight > 0), right, beside)
         hashes = self.keys.hashes(right.rows, len(right), 1)
         kept = {"right": beside.add(right, hashes, span.end).log}
-        if not self.left.only_adds:
-            before = Index.of(state.get("results"), self._kept_schema, self.manner.lazy)
+        if not self.left.never_retracts:
+            before = Index.of(state.get("results"), self._kept_schema, self.state_layout.lazy)
             back = self._taken_back(before, met, left.keep(left.weight < 0))
             met = Changes.concat([met, back], self._kept_schema)
             kept["results"] = before.add(met, self._identities(met), span.end).log

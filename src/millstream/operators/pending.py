@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log
+from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import Span
 
 

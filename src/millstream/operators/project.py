@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate
 from millstream.algebra.expressions import Column, Expression, name_text
-from millstream.algebra.node import Node, Spread, Step, home_of
+from millstream.algebra.node import Distribution, Node, Step, home_of
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 
@@ -50,7 +50,7 @@ class Project(Node):
     def key(self) -> tuple[str, ...] | None:
         return _rename(self.input.key, self.renamed)
 
-    def spread(self, given: Spread, *others: Spread) -> Spread:
+    def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return given if home_of(given, 1) is not None else _rename(given, self.renamed)
 
     @property

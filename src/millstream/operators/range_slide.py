@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.kept import Extent, Kept, Structure
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.pending import release
 
@@ -25,8 +25,8 @@ class RangeSlide(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("waiting", "rows that come in with the next slide", Structure.DUE, Extent.SLIDE),
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
+        StatePart("waiting", "rows that come in with the next slide", Structure.DUE, Extent.SLIDE),
     )
 
     length: int | None

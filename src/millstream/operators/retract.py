@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever
-from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.events import cancelled
 
@@ -44,20 +44,20 @@ class Retract(Node):
     """
 
     follows_reader: ClassVar[bool] = True
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
 
     when: str
     input: Node
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
-        seen = Kept("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE)
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
+        seen = StatePart("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE)
         return (ending(of="rows that were given out open"), *([seen] if self.counts else []))
 
     @property
     def counts(self) -> bool:
         """Whether it counts rows that leave early: where enough operators wait above."""
-        return self.when == MEASURED and self.manner.readers >= MANY
+        return self.when == MEASURED and self.state_layout.readers >= MANY
 
     @property
     def words(self) -> str:
@@ -76,7 +76,7 @@ class Retract(Node):
         return Label(self.input.pattern, "every end is told by a negative row")
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        buffer, log = self.manner.buffer, state.get("due", Log())
+        buffer, log = self.state_layout.buffer, state.get("due", Log())
         counts, opens = self._opens(state, changes)
         if not opens and not log.chunks:
             return {"due": log, **counts}, changes

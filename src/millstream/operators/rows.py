@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Extent, Kept, Structure
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order, group_order
@@ -34,8 +34,8 @@ class Rows(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
 
     count: int
     partition_by: tuple[str, ...]
@@ -44,15 +44,15 @@ class Rows(Node):
     input: Node
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         lies = Structure.HASH if self.partition_by else Structure.QUEUE
         return (
-            Kept("kept", "rows that have not left", lies, Extent.OWN),
-            Kept("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
+            StatePart("kept", "rows that have not left", lies, Extent.OWN),
+            StatePart("counts", "how many rows there were", Structure.GROUPS, Extent.PARTITIONS),
         )
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return self.partition_by
 
     @property

@@ -11,10 +11,10 @@ import numpy as np
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
-from millstream.algebra.kept import LEFT_AND_RIGHT, Extent, Kept, Structure
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import LEFT_AND_RIGHT, Extent, StatePart, Structure
 from millstream.algebra.time import Span
 from millstream.columns.cover import changes_of_cover
 from millstream.columns.hashed import numbered
@@ -35,11 +35,11 @@ class Matched(Node):
     """
 
     has_partner: ClassVar[bool]
-    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
-    takes_right_everywhere: ClassVar[bool] = True
-    keeps: ClassVar[tuple[Kept, ...]] = (
+    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    can_broadcast_right: ClassVar[bool] = True
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
         *LEFT_AND_RIGHT,
-        Kept("waiting", "changes that are known to come", Structure.DUE, Extent.OWN),
+        StatePart("waiting", "changes that are known to come", Structure.DUE, Extent.OWN),
     )
 
     condition: Expression
@@ -51,7 +51,7 @@ class Matched(Node):
         return Keys.of(self.condition, self.left.schema, self.right.schema)
 
     @property
-    def pairs(self) -> Pairs:
+    def join_keys(self) -> Pairs:
         return self.keys.pairs
 
     @property
@@ -60,14 +60,14 @@ class Matched(Node):
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         mine, theirs = Side.of(self.keys, left, 0), Side.of(self.keys, right, 1)
-        before = Index.of(state.get("left"), self.left.schema, self.manner.lazy)
-        beside = Index.of(state.get("right"), self.right.schema, self.manner.lazy)
+        before = Index.of(state.get("left"), self.left.schema, self.state_layout.lazy)
+        beside = Index.of(state.get("right"), self.right.schema, self.state_layout.lazy)
         moved = [self._of_new(left, mine, theirs, beside), self._of_old(before, theirs, beside)]
         waiting, out = release(
             state.get("waiting", Log()),
             Changes.concat(moved, self.schema),
             span,
-            self.manner.buffer,
+            self.state_layout.buffer,
         )
         kept = {
             "left": before.add(mine.rows, mine.hashes, span.end).log,

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.kept import Extent, Kept, Structure, ending
 from millstream.algebra.node import Load, Node, Step
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.to_stream import compact, settle
 
@@ -40,23 +40,23 @@ class Stored(Node):
     input: Node
 
     @property
-    def keeps(self) -> tuple[Kept, ...]:  # type: ignore[override]
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         if self.is_shown:
             return ()
         return (
-            Kept("content", "rows without a known end", Structure.LIST, Extent.ROWS),
+            StatePart("content", "rows without a known end", Structure.LIST, Extent.ROWS),
             ending("ending"),
         )
 
     @cached_property
     def is_shown(self) -> bool:
         """Whether the content is read from the state of an operator below."""
-        return self.input.shows
+        return self.input.can_snapshot
 
     def recalled(self, load: Load, span: Span) -> State:
         """Its state; the rows that were read from below, when that was carried out otherwise."""
         own = load(self.state_name)
-        rows = None if own or self.is_shown else self.input.shown(load, span.start)
+        rows = None if own or self.is_shown else self.input.snapshot(load, span.start)
         return own if rows is None else self._with({}, rows, span.start)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
@@ -72,13 +72,13 @@ class Stored(Node):
         content, ends = state.get("content", Log()), state.get("ending", Log())
         if not ending.all():
             content = _grown(content, rest.keep(~ending), end)
-        ends = self.manner.buffer.add(ends, rest.keep(ending), end)
+        ends = self.state_layout.buffer.add(ends, rest.keep(ending), end)
         return {"content": content, "ending": ends}
 
     def content(self, states: Mapping[str, State], heartbeat: int) -> pa.RecordBatch:
         """The rows present at the heartbeat, out of the states of one bucket of its level."""
         own = states.get(self.state_name, {})
-        rows = None if own else self.input.shown(lambda name: states.get(name, {}), heartbeat)
+        rows = None if own else self.input.snapshot(lambda name: states.get(name, {}), heartbeat)
         if rows is None:
             parts = [part for name in ("content", "ending") for part in own.get(name, Log()).all()]
             rows = Changes.concat(parts, self.schema)

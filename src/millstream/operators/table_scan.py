@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Extent, Kept, Structure
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
@@ -48,10 +48,10 @@ class TableScan(Node):
     steps that bring modifications; nothing in others.
     """
 
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("content", "rows of the table", Structure.LIST, Extent.OWN),
-        Kept("begun", "that the table has begun", Structure.LIST, Extent.ONE),
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
+        StatePart("content", "rows of the table", Structure.LIST, Extent.OWN),
+        StatePart("begun", "that the table has begun", Structure.LIST, Extent.ONE),
     )
 
     table: StaticTable
@@ -77,11 +77,11 @@ class TableScan(Node):
         return self.is_static
 
     @property
-    def only_adds(self) -> bool:  # type: ignore[override]
+    def never_retracts(self) -> bool:  # type: ignore[override]
         return self.is_static
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         """What a table begins with lies in one bucket."""
         if self.is_static or self.table.rows.num_rows:
             return ()

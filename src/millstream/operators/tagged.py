@@ -13,10 +13,10 @@ from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Kept, ending
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import StatePart, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
 from millstream.operators.events import net, unfold_all
@@ -40,7 +40,7 @@ class Tagged(Node):
     is_stream: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
+    state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
 
     by: tuple[str, ...] | None
     """The key of the query as it was written: rewriting may find more keys, and must not tell."""
@@ -65,13 +65,15 @@ class Tagged(Node):
         return Label(Pattern.MON, "what was told stays told")
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return tuple(self.input_schema.names) if self.key is None else self.key
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
-        due, events = unfold_all(state.get("due", Log()), changes.plain(), span, self.manner.buffer)
+        due, events = unfold_all(
+            state.get("due", Log()), changes.plain(), span, self.state_layout.buffer
+        )
         every = events.merged()
         out = self._without_key(every) if self.key is None else self._with_key(every)
         return ({"due": due} if due.chunks else {}), out

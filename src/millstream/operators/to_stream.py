@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.kept import Extent, Kept, Structure, ending
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.columns.order import is_among
 from millstream.operators.events import Events, add_up, net, summed, unfold
@@ -27,10 +27,10 @@ class Differences(Node):
 
     is_stream: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (ending(),)
+    state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
     sign: ClassVar[int]
 
     input: Node
@@ -40,11 +40,11 @@ class Differences(Node):
         return Label(Pattern.MON, "elements of a stream never leave")
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return tuple(self.input_schema.names)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
         every = events.merged()
         sure, doubtful = self._sort_apart(every)
         sure = sure.take(np.repeat(np.arange(len(sure)), np.abs(sure.weight)))
@@ -64,7 +64,7 @@ class Differences(Node):
     def _net(self, every: Changes) -> Changes:
         """What is left of events after those of the other sign: first of the same tuple, then of
         tuples with the same values."""
-        if not self.input.is_clean:
+        if not self.input.is_consolidated:
             every = summed(every, every.ts)
         every = every.take(np.argsort(every.seq, kind="stable"))
         codes, sums, _ = net(every, self.schema.names)
@@ -96,11 +96,11 @@ class Rstream(Node):
 
     is_stream: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("content", "rows of the relation", Structure.LIST, Extent.ROWS),
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
+        StatePart("content", "rows of the relation", Structure.LIST, Extent.ROWS),
         ending(),
     )
 
@@ -111,14 +111,14 @@ class Rstream(Node):
         return Label(Pattern.MON, "elements of a stream never leave")
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return ()
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
-        found = settle(_expand(rows, active_instants(events, self.input.is_clean)))
+        found = settle(_expand(rows, active_instants(events, self.input.is_consolidated)))
         rest = compact(rows.keep(rows.exp > span.end))
         return {"due": due, "content": Log().append(rest, rest.exp)}, _elements(found)
 
@@ -133,8 +133,8 @@ class Elements(Node):
     is_stream: ClassVar[bool] = True
     stateless: ClassVar[bool] = True
     monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = True  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
+    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
 
     input: Node

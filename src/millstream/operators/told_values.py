@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
-from millstream.algebra.manner import Buffer
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
@@ -59,7 +59,7 @@ class Values:
         table = Changes.concat(state.get("values", Log()).all(), schema)
         return Values(table.rows, table.ts, table.exp)
 
-    def shown(self, instant: int) -> Changes:
+    def snapshot(self, instant: int) -> Changes:
         """Those present at an instant, as they were told."""
         there = self.after(instant)
         count, ones = len(there), np.ones(len(there), np.int64)

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever, no_rows
 from millstream.algebra.expressions import name_text
-from millstream.algebra.kept import Extent, Kept, Structure, ending
-from millstream.algebra.node import Node, Spread, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state import Log, State
+from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import sorted_order
@@ -41,11 +41,11 @@ class TopK(Node):
     """
 
     monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    only_adds: ClassVar[bool] = False  # type: ignore[assignment]
-    is_clean: ClassVar[bool] = True  # type: ignore[assignment]
-    keeps: ClassVar[tuple[Kept, ...]] = (
-        Kept("near", "the first rows", Structure.SORTED, Extent.ROWS),
-        Kept("far", "the rows after them", Structure.LIST, Extent.ROWS),
+    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
+    state_parts: ClassVar[tuple[StatePart, ...]] = (
+        StatePart("near", "the first rows", Structure.SORTED, Extent.ROWS),
+        StatePart("far", "the rows after them", Structure.LIST, Extent.ROWS),
         ending(),
     )
 
@@ -56,7 +56,7 @@ class TopK(Node):
     input: Node
 
     @property
-    def needs(self) -> Spread:
+    def required_distribution(self) -> Distribution:
         return self.partition_by
 
     @property
@@ -87,7 +87,7 @@ class TopK(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if self.limit == 0:
             return {}, Changes.empty(self.schema)
-        due, events = unfold(state.get("due", Log()), changes, span, self.manner.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
         every = events.merged()
         near: pa.RecordBatch = state.get("near", no_rows(self._near_schema))
         far: Log = state.get("far", Log())

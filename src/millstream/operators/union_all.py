@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node, Spread, Step, home_of
+from millstream.algebra.node import Distribution, Node, Step, home_of
 from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.operators.identity import identity_of_side
@@ -28,7 +28,7 @@ class UnionAll(Node):
     def key(self) -> None:  # type: ignore[override]
         return None
 
-    def spread(self, given: Spread, *others: Spread) -> Spread:
+    def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         """The same for all columns at the same positions, or anywhere."""
         names = dict(zip(self.right.schema.names, self.left.schema.names))
         (other,) = others

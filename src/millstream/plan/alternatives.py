@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from millstream.algebra.changes import no_rows
-from millstream.algebra.node import Node, everywhere, map_inputs, once
+from millstream.algebra.node import Node, map_inputs, once, transform
 from millstream.operators import StaticTable, Stored, TableScan, Tagged
 from millstream.plan.annotate import line_of, shortened
 from millstream.plan.cost import cost_of
-from millstream.plan.facts import NOTHING, Facts
+from millstream.plan.statistics import NOTHING, Statistics
 from millstream.rules import COSTED, Optimizer, Whole, optimize
 
 WIDEST = 40
@@ -59,7 +59,7 @@ class Chooser:
     """
 
     known: Choices = field(default_factory=dict)
-    facts: Facts = NOTHING
+    statistics: Statistics = NOTHING
     most: int = MOST
     made: dict[str, Steps] = field(default_factory=dict)
     looked_at: dict[str, list[Alternative]] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Chooser:
         if name in self.known:
             self.made[name] = self.known[name]
             return _followed(plan, self.known[name], optimizer)
-        found = alternatives(plan, optimizer, self.facts, self.most)
+        found = alternatives(plan, optimizer, self.statistics, self.most)
         best = cheapest(found)
         self.made[name], self.looked_at[name] = best.steps, found
         return best.plan
@@ -87,7 +87,7 @@ class Chooser:
 
 def part_name(part: Node) -> str:
     """The name of a part: what it computes, whatever tables hold in the beginning."""
-    return everywhere(part, _bare).fingerprint
+    return transform(part, _bare).fingerprint
 
 
 def _bare(node: Node) -> Node:
@@ -99,13 +99,13 @@ def _bare(node: Node) -> Node:
 
 
 def alternatives(
-    plan: Node, optimizer: Optimizer, facts: Facts, most: int = MOST
+    plan: Node, optimizer: Optimizer, statistics: Statistics, most: int = MOST
 ) -> list[Alternative]:
     """The plan, then those that are a step away, going on from the cheapest."""
 
     def priced(plan: Node, steps: Steps, places: tuple[str, ...]) -> Alternative:
         done = optimizer.finished(plan)
-        cost = cost_of(done if done.is_stream else Tagged(None, done), facts)
+        cost = cost_of(done if done.is_stream else Tagged(None, done), statistics)
         return Alternative(plan, steps, cost, places)
 
     if most == 1 or not any(_steps(plan)):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from millstream.algebra.kept import Extent, Kept
 from millstream.algebra.node import Node, walk
+from millstream.algebra.state_parts import Extent, StatePart
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
-    Attach,
     DeltaStar,
-    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -29,6 +27,8 @@ from millstream.operators import (
     Rows,
     Scan,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
     TableScan,
     TopK,
     Unbounded,
@@ -49,7 +49,7 @@ UNITS = (
 )
 
 
-def bound(node: Node, kept: Kept) -> str:
+def bound(node: Node, kept: StatePart) -> str:
     """The most that a part of an operator's state holds; `none: …` when nothing bounds it."""
     below = node.inputs[kept.side] if node.inputs else node
     match kept.extent:
@@ -138,7 +138,7 @@ def _has_ends(node: Node) -> bool:
             return True
         case Retract(when=when) if when == ALWAYS:
             return False
-        case Join() | Attach() | SemiJoin() | AntiJoin() | UnionAll():
+        case Join() | SingleJoin() | SemiJoin() | AntiJoin() | UnionAll():
             return any(map(_has_ends, node.inputs))
     return bool(node.inputs) and not node.is_stream and _has_ends(node.inputs[0])
 
@@ -148,7 +148,7 @@ def _ending(node: Node) -> str | None:
     if isinstance(node, UnionAll):
         found = dict.fromkeys(_ending(n) or "" for n in node.inputs if _has_ends(n))
         return " and ".join(found)
-    if isinstance(node, (Filter, Project, Exchange, Detour)):
+    if isinstance(node, (Filter, Project, Exchange, SkewSplit)):
         return _ending(node.input)
     return content(node)
 
@@ -182,7 +182,7 @@ def _parts(node: Node) -> list[str]:
     """What the inputs of joins above each other hold, one of which may have no bound."""
     if isinstance(node, Join):
         return [part for child in node.inputs for part in _parts(child)]
-    if isinstance(node, (Filter, Project, Exchange, Detour)):
+    if isinstance(node, (Filter, Project, Exchange, SkewSplit)):
         return _parts(node.input)
     return [content(node) or f"all {_rows_of(node)}"]
 

@@ -9,13 +9,11 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from millstream.algebra.node import EVERYWHERE, Node, walk
+from millstream.algebra.node import BROADCAST, Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
     AntiJoin,
-    Attach,
     DeltaStar,
-    Detour,
     Distinct,
     Dstream,
     Exchange,
@@ -30,6 +28,8 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
     Stored,
     TableScan,
     Tagged,
@@ -37,8 +37,6 @@ from millstream.operators import (
 )
 from millstream.operators.by_key import MUCH
 from millstream.plan.distribute import distribute
-from millstream.plan.facts import Facts
-from millstream.plan.flows import Flows, size
 from millstream.plan.prices import (
     CALENDAR,
     COUNT,
@@ -60,7 +58,9 @@ from millstream.plan.prices import (
     STORE,
     TELL,
 )
+from millstream.plan.row_rates import RateEstimates, size
 from millstream.plan.stars import with_stars
+from millstream.plan.statistics import Statistics
 from millstream.rules.pieces import conditions
 from millstream.rules.sizes import is_equality
 
@@ -68,9 +68,9 @@ NEGATIVE, DIRECT, UPDATE_PATTERN = "negative", "direct", "update_pattern"
 STRATEGIES = (UPDATE_PATTERN, DIRECT, NEGATIVE)
 
 
-def cost_of(plan: Node, facts: Facts, strategy: str = UPDATE_PATTERN) -> float:
+def cost_of(plan: Node, statistics: Statistics, strategy: str = UPDATE_PATTERN) -> float:
     """What an optimized plan costs under a strategy, in nanoseconds for every instant."""
-    return Costs.of(plan, facts, strategy).total
+    return Costs.of(plan, statistics, strategy).total
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class Costs:
     """A plan as it is carried out, the rows that run through it, and what each node costs."""
 
     plan: Node
-    flows: Flows
+    rates: RateEstimates
     strategy: str
 
     @staticmethod
-    def of(plan: Node, facts: Facts, strategy: str = UPDATE_PATTERN) -> Costs:
+    def of(plan: Node, statistics: Statistics, strategy: str = UPDATE_PATTERN) -> Costs:
         placed = distribute(with_stars(plan) if strategy == UPDATE_PATTERN else plan)
-        return Costs(placed, Flows.of(placed, facts), strategy)
+        return Costs(placed, RateEstimates.of(placed, statistics), strategy)
 
     @cached_property
     def total(self) -> float:
@@ -96,11 +96,11 @@ class Costs:
         match node:
             case Scan():
                 return READ * out
-            case Detour():
+            case SkewSplit():
                 return 0.0
             case Exchange(by=by):
-                return SEND * rows * (2 if by == EVERYWHERE else 1)
-            case Join() | Attach() | NonRetroactiveJoin():
+                return SEND * rows * (2 if by == BROADCAST else 1)
+            case Join() | SingleJoin() | NonRetroactiveJoin():
                 return self._indexes(node) + PAIR * self._candidates(node)
             case SemiJoin() | AntiJoin():
                 return self._indexes(node) + COVER * self._touched(node) + MADE * out
@@ -110,8 +110,8 @@ class Costs:
                 events = self._events(node)
                 return COUNT * events + self._changed(node, events) + MADE * out + self._kept(node)
             case GroupBy():
-                events, groups = self._events(node), size(self.flows.flow(node))
-                table = REWRITE * groups * self.flows.steps
+                events, groups = self._events(node), size(self.rates.rates_of(node))
+                table = REWRITE * groups * self.rates.steps
                 written = table if groups <= MUCH else self._changed(node, events)
                 return GROUP * events + written + MADE * out + self._kept(node)
             case TopK():
@@ -131,28 +131,29 @@ class Costs:
         return ROW * rows
 
     def _out(self, node: Node) -> float:
-        flow = self.flows.flow(node)
-        return flow.rate + flow.back
+        rates_of = self.rates.rates_of(node)
+        return rates_of.rate + rates_of.back
 
     def _rows(self, node: Node, child: Node) -> float:
         """The rows that an input hands over; with negative tuples, its ends are rows as well."""
         out = self._out(child)
-        return out + self.flows.ends(child) if self._is_told_ends(node) else out
+        return out + self.rates.ends(child) if self._is_told_ends(node) else out
 
     def _is_told_ends(self, node: Node) -> bool:
         return self.strategy == NEGATIVE and not node.stateless and not isinstance(node, Exchange)
 
     def _events(self, node: Node) -> float:
         """The rows that come, are taken back, or leave the inputs."""
-        return sum(self._out(child) + self.flows.ends(child) for child in node.inputs)
+        return sum(self._out(child) + self.rates.ends(child) for child in node.inputs)
 
     def _indexes(self, node: Node) -> float:
         """Rows are put into an index, looked for in the other, and sorted again as it grows."""
         return sum(
-            self._rows(node, child) * _place(size(self.flows.flow(child))) for child in node.inputs
+            self._rows(node, child) * _place(size(self.rates.rates_of(child)))
+            for child in node.inputs
         )
 
-    def _candidates(self, node: Join | Attach | NonRetroactiveJoin) -> float:
+    def _candidates(self, node: Join | SingleJoin | NonRetroactiveJoin) -> float:
         """The pairs with equal keys: all that come out, and those that fail the other tests."""
         left, right = node.inputs
         told = [self._rows(node, child) for child in node.inputs]
@@ -160,38 +161,38 @@ class Costs:
         made = self._out(node) * (sum(told) / plain if plain else 1.0)
         if all(is_equality(part) for part in conditions(node.condition)):
             return made
-        sizes = [size(self.flows.flow(child)) for child in (left, right)]
-        met = self.flows.partners(node) * told[0] * sizes[1]
+        sizes = [size(self.rates.rates_of(child)) for child in (left, right)]
+        met = self.rates.partners(node) * told[0] * sizes[1]
         if not isinstance(node, NonRetroactiveJoin):
-            met += self.flows.partners(node) * told[1] * sizes[0]
+            met += self.rates.partners(node) * told[1] * sizes[0]
         return max(made, met)
 
     def _touched(self, node: SemiJoin | AntiJoin) -> float:
         """The pairs of left rows and partners of which one is new."""
         left, right = node.inputs
-        share = self.flows.partners(node)
+        share = self.rates.partners(node)
         return share * (
-            self._rows(node, left) * size(self.flows.flow(right))
-            + self._rows(node, right) * size(self.flows.flow(left))
+            self._rows(node, left) * size(self.rates.rates_of(right))
+            + self._rows(node, right) * size(self.rates.rates_of(left))
         )
 
     def _changed(self, node: Node, events: float) -> float:
         """The values that a batch is about are looked up once each."""
-        values = size(self.flows.flow(node))
-        return min(events, values * self.flows.steps) * _place(values)
+        values = size(self.rates.rates_of(node))
+        return min(events, values * self.rates.steps) * _place(values)
 
     def _kept(self, node: Node) -> float:
         """Rows wait for their ends: in a queue, a calendar or a list, as the pattern allows."""
         return sum(self._kept_of(child) for child in node.inputs)
 
     def _kept_of(self, child: Node) -> float:
-        ends = self.flows.ends(child)
+        ends = self.rates.ends(child)
         if self.strategy == NEGATIVE:
             return (QUEUE + MADE) * ends if _knows_ends(child) else 0.0
         if child.pattern is Pattern.WKS:
             return QUEUE * ends
         if self.strategy == DIRECT:
-            return QUEUE * ends + LOOK * size(self.flows.flow(child)) * self.flows.steps
+            return QUEUE * ends + LOOK * size(self.rates.rates_of(child)) * self.rates.steps
         return CALENDAR * ends
 
 

@@ -6,7 +6,15 @@ from dataclasses import fields, replace
 from functools import lru_cache
 
 from millstream.algebra.expressions import Literal
-from millstream.algebra.node import EVERYWHERE, Node, Spread, home_of, one_bucket, walk, with_inputs
+from millstream.algebra.node import (
+    BROADCAST,
+    Distribution,
+    Node,
+    home_of,
+    one_bucket,
+    walk,
+    with_inputs,
+)
 from millstream.operators import (
     Coalesce,
     DeltaStar,
@@ -20,10 +28,10 @@ from millstream.operators import (
     TopK,
     UnionAll,
 )
-from millstream.plan.detours import with_detours
 from millstream.plan.levels import level_of
+from millstream.plan.skew_splits import with_skew_splits
 
-Placed = tuple[Node, Spread]
+Placed = tuple[Node, Distribution]
 FEW = 1_000
 """So many rows may be kept in every bucket."""
 
@@ -35,10 +43,10 @@ def distribute(root: Node) -> Node:
     the heartbeat.
     """
     placed, _ = _place(root)
-    return with_detours(placed) if _crosses(placed) else Exchange(None, placed)
+    return with_skew_splits(placed) if _crosses(placed) else Exchange(None, placed)
 
 
-def serves(given: Spread, need: Spread) -> bool:
+def serves(given: Distribution, need: Distribution) -> bool:
     """Rows equal in the needed columns are together, since they are equal in the given ones too.
 
     >>> serves(("item",), ("item", "bidder")), serves(("item", "bidder"), ("item",))
@@ -85,7 +93,7 @@ def has_few_values(node: Node) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _place(node: Node, wish: Spread = None) -> Placed:
+def _place(node: Node, wish: Distribution = None) -> Placed:
     """The node with exchanges below it; the wish is how what reads it would like its rows to lie,
     for an input that has to be sent anyhow and may lie in any way."""
     match [_place(child, by) for child, by in zip(node.inputs, _wishes(node, wish))]:
@@ -99,21 +107,21 @@ def _place(node: Node, wish: Spread = None) -> Placed:
             raise TypeError(f"{type(node).__name__} has more than two inputs")
     names = [f.name for f in fields(node) if isinstance(getattr(node, f.name), Node)]
     placed = with_inputs(node, {name: child for name, (child, _) in zip(names, inputs)})
-    return placed, node.spread(*(given for _, given in inputs))
+    return placed, node.distribution(*(given for _, given in inputs))
 
 
-def _wishes(node: Node, wish: Spread) -> tuple[Spread, ...]:
+def _wishes(node: Node, wish: Distribution) -> tuple[Distribution, ...]:
     """How a node would like its inputs to lie: so that rows meet, or as its own reader would."""
-    if node.pairs:
-        return tuple(zip(*node.pairs))
-    return (wish, None) if node.pairs is not None or isinstance(node, Filter) else (None, None)
+    if node.join_keys:
+        return tuple(zip(*node.join_keys))
+    return (wish, None) if node.join_keys is not None or isinstance(node, Filter) else (None, None)
 
 
 def _below(node: Node, placed: Placed) -> Placed:
     """The one input of a node, lying as it needs."""
     child, given = placed
-    if not serves(given, node.needs):
-        return _exchanged(child, node.needs)
+    if not serves(given, node.required_distribution):
+        return _exchanged(child, node.required_distribution)
     if not node.stateless and not _crosses(child):
         return _exchanged(child, None)
     return placed
@@ -125,11 +133,11 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
     A right side that stays small goes everywhere: the left need not move for it, and a key that
     most of its rows share does not put all work into one bucket.
     """
-    pairs = node.pairs
+    pairs = node.join_keys
     if pairs is None:
         return left, right
-    if not pairs or (node.takes_right_everywhere and is_small(node.inputs[1])):
-        return left, _everywhere(right[0])
+    if not pairs or (node.can_broadcast_right and is_small(node.inputs[1])):
+        return left, _broadcast(right[0])
     mine, theirs = _meeting(pairs, left[1], right[1])
     return (
         left if left[1] == mine else _exchanged(left[0], mine),
@@ -137,18 +145,18 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
     )
 
 
-def _everywhere(child: Node) -> Placed:
+def _broadcast(child: Node) -> Placed:
     """All rows in every bucket. Of a few different values each bucket takes out the copies itself:
     the rows need not go to one place first."""
     match child:
         case Distinct(input=Exchange(input=rows)) | DeltaStar(input=Exchange(input=rows)) if (
             has_few_values(rows)
         ):
-            return replace(child, input=Exchange(EVERYWHERE, rows)), EVERYWHERE
-    return _exchanged(child, EVERYWHERE)
+            return replace(child, input=Exchange(BROADCAST, rows)), BROADCAST
+    return _exchanged(child, BROADCAST)
 
 
-def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) -> tuple:
+def _meeting(pairs: tuple[tuple[str, str], ...], left: Distribution, right: Distribution) -> tuple:
     """The spreads of both sides: by what one of them is spread by already, or by all pairs."""
     over, back = dict(pairs), {b: a for a, b in pairs}
     if left is not None and set(left) <= over.keys():
@@ -158,7 +166,7 @@ def _meeting(pairs: tuple[tuple[str, str], ...], left: Spread, right: Spread) ->
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs)
 
 
-def _level(node: Node, left: Placed, right: Placed, wish: Spread) -> list[Placed]:
+def _level(node: Node, left: Placed, right: Placed, wish: Distribution) -> list[Placed]:
     """Both inputs within reach of one level: what cannot be computed there is sent there."""
     inputs = [left, right]
     if not node.stateless:
@@ -168,7 +176,7 @@ def _level(node: Node, left: Placed, right: Placed, wish: Spread) -> list[Placed
     return [p if level_of(p[0]) == top or floats(p[0]) else _exchanged(p[0], p[1]) for p in inputs]
 
 
-def _exchanged(child: Node, by: Spread) -> Placed:
+def _exchanged(child: Node, by: Distribution) -> Placed:
     by = one_bucket(child.meaning) if by == () or home_of(by, 1) is not None else by
     return Exchange(by, child), by
 

@@ -10,8 +10,8 @@ from millstream.algebra.time import Domain
 from millstream.plan.alternatives import GAIN, Alternative, Choices, Chooser, cheapest
 from millstream.plan.annotate import SHORTEST, line_of, outline, shortened
 from millstream.plan.cost import STRATEGIES, Costs, cost_of
-from millstream.plan.facts import Facts
-from millstream.plan.flows import size
+from millstream.plan.row_rates import size
+from millstream.plan.statistics import Statistics
 from millstream.settings import Settings
 
 HEADING = ("rate", "back", "rows", "cost", "")
@@ -21,25 +21,25 @@ def cost_text(
     root: Node,
     views: Iterable[Node],
     known: Choices,
-    facts: Facts,
+    statistics: Statistics,
     domain: Domain,
     settings: Settings,
 ) -> str:
     """All that the optimizer knows about the cost of a query."""
     unit = Unit.of(domain)
-    plan, compared = _chosen(root, tuple(views), known, facts, settings, unit)
+    plan, compared = _chosen(root, tuple(views), known, statistics, settings, unit)
     lines = [f"-- {unit.words}", *compared, "-- the same plan under other strategies:"]
     for name in STRATEGIES:
         mark = "  <- set" if name == settings.strategy else ""
-        lines.append(f"--   {unit.cost(cost_of(plan, facts, name)):>12}  {name}{mark}")
-    return "\n".join([*lines, *_table(Costs.of(plan, facts, settings.strategy), unit)])
+        lines.append(f"--   {unit.cost(cost_of(plan, statistics, name)):>12}  {name}{mark}")
+    return "\n".join([*lines, *_table(Costs.of(plan, statistics, settings.strategy), unit)])
 
 
 def _chosen(
     root: Node,
     views: tuple[Node, ...],
     known: Choices,
-    facts: Facts,
+    statistics: Statistics,
     settings: Settings,
     unit: Unit,
 ) -> tuple[Node, list[str]]:
@@ -49,7 +49,7 @@ def _chosen(
     if settings.rules == "fixed":
         plan = Chooser(most=1).optimized(root, views)
         return plan, ["-- rules = fixed: it was not compared with others"]
-    chooser, looking = Chooser(known, facts), Chooser(facts=facts)
+    chooser, looking = Chooser(known, statistics), Chooser(statistics=statistics)
     plan = chooser.optimized(root, views)
     looking.optimized(root, views)
     lines = []
@@ -111,15 +111,15 @@ def _table(costs: Costs, unit: Unit) -> list[str]:
     """The plan as it is carried out: rows that come, are taken back and are there; and the cost."""
     rows = []
     for depth, node in outline(costs.plan):
-        flow = costs.flows.flow(node)
+        rates_of = costs.rates.rates_of(node)
         rows.append(
             (
                 shortened(line_of(node, depth), SHORTEST),
-                unit.rate(flow.rate),
-                unit.rate(flow.back),
-                number(size(flow)) if not node.is_stream else "",
+                unit.rate(rates_of.rate),
+                unit.rate(rates_of.back),
+                number(size(rates_of)) if not node.is_stream else "",
                 unit.cost(costs.cost(node)),
-                "measured" if costs.flows.is_measured(node) else "guessed",
+                "measured" if costs.rates.is_measured(node) else "guessed",
             )
         )
     table = [("", *HEADING), *rows]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from millstream.algebra.node import Node, Spread, walk
+from millstream.algebra.node import Distribution, Node, walk
 from millstream.operators import (
-    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -16,8 +15,9 @@ from millstream.operators import (
     Project,
     RangeSlide,
     Scan,
+    SkewSplit,
 )
-from millstream.plan.levels import level_of, spread_of
+from millstream.plan.levels import distribution_of, level_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Graph:
 
     @cached_property
     def landings(self) -> dict[Node, tuple[int, ...]]:
-        """The levels on which the rows of every exchange and detour are wanted.
+        """The levels on which the rows of every exchange and skew split are wanted.
 
         Operators without state are computed wherever somebody reads them, so an exchange may be
         read on a level higher than the one right above its input.
@@ -69,7 +69,7 @@ class Graph:
         return {box: tuple(sorted(found[box])) for box in self.boxes}
 
     @cached_property
-    def flows(self) -> dict[int, tuple[tuple[Node, ...], ...]]:
+    def components(self) -> dict[int, tuple[tuple[Node, ...], ...]]:
         """For every level, what runs there, in parts that have nothing to do with each other.
 
         Each holds the exchanges it reads and all nodes above them; no two share a node.
@@ -78,13 +78,15 @@ class Graph:
         place = {node: i for i, node in enumerate(self.nodes)}
         tops = dict.fromkeys((*self.roots, *(exchange.input for exchange in self.exchanges)))
         for number in range(1, self.depth + 1):
-            flows: list[set[Node]] = []
+            components: list[set[Node]] = []
             for top in tops:
                 if self.level[top] == number:
                     mine = _within(top)
-                    apart = [f for f in flows if not f & mine]
-                    flows = [*apart, mine.union(*(f for f in flows if f & mine))]
-            found[number] = tuple(tuple(sorted(flow, key=place.__getitem__)) for flow in flows)
+                    apart = [f for f in components if not f & mine]
+                    components = [*apart, mine.union(*(f for f in components if f & mine))]
+            found[number] = tuple(
+                tuple(sorted(component, key=place.__getitem__)) for component in components
+            )
         return found
 
     @cached_property
@@ -92,31 +94,31 @@ class Graph:
         return tuple(node for node in self.nodes if isinstance(node, Exchange))
 
     @cached_property
-    def detours(self) -> dict[Exchange, tuple[Detour, ...]]:
-        """The detours above every exchange."""
-        found = [node for node in self.nodes if isinstance(node, Detour)]
+    def skew_splits(self) -> dict[Exchange, tuple[SkewSplit, ...]]:
+        """The skew splits above every exchange."""
+        found = [node for node in self.nodes if isinstance(node, SkewSplit)]
         return {e: tuple(d for d in found if d.input == e) for e in self.exchanges}
 
     @property
     def boxes(self) -> tuple[Node, ...]:
-        """Whatever is sent rows: exchanges and detours."""
-        return (*self.exchanges, *(d for found in self.detours.values() for d in found))
+        """Whatever is sent rows: exchanges and skew splits."""
+        return (*self.exchanges, *(d for found in self.skew_splits.values() for d in found))
 
     @cached_property
     def meetings(self) -> dict[str, tuple[str, ...]]:
-        """The meetings of detours, and the sides that may be spread there."""
-        return {d.meeting: d.free for found in self.detours.values() for d in found}
+        """The meetings of skew splits, and the sides that may be spread there."""
+        return {d.meeting: d.free for found in self.skew_splits.values() for d in found}
 
     @cached_property
     def is_read_otherwise(self) -> dict[Exchange, bool]:
-        """For every exchange, whether others than detours read it."""
-        read = {c for n in self.nodes if not isinstance(n, Detour) for c in n.inputs}
+        """For every exchange, whether others than skew splits read it."""
+        read = {c for n in self.nodes if not isinstance(n, SkewSplit) for c in n.inputs}
         return {e: e in read or e in self.roots for e in self.exchanges}
 
     @cached_property
-    def spreads(self) -> dict[Node, Spread]:
+    def distributions(self) -> dict[Node, Distribution]:
         """How the rows of every node lie in buckets."""
-        return {node: spread_of(node) for node in self.nodes}
+        return {node: distribution_of(node) for node in self.nodes}
 
     @cached_property
     def sources(self) -> dict[Node, frozenset[str]]:
@@ -157,7 +159,7 @@ class Graph:
         return {exchange: asked(exchange) for exchange in self.exchanges}
 
     @cached_property
-    def companions(self) -> dict[str, frozenset[str]]:
+    def watermark_groups(self) -> dict[str, frozenset[str]]:
         """For every stream, the streams it shares queries with, directly or through others.
 
         They move together: their heartbeat is the smallest of theirs.

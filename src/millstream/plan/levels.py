@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from millstream.algebra.node import Node, Spread
+from millstream.algebra.node import Distribution, Node
 from millstream.operators import Exchange
 
 
 @lru_cache(maxsize=10_000)
-def spread_of(node: Node) -> Spread:
+def distribution_of(node: Node) -> Distribution:
     """How the output of a distributed plan lies in buckets."""
-    return node.spread(*map(spread_of, node.inputs)) if node.inputs else None
+    return node.distribution(*map(distribution_of, node.inputs)) if node.inputs else None
 
 
 @lru_cache(maxsize=10_000)

@@ -9,7 +9,6 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Distinct,
     GroupBy,
     Intersect,
@@ -22,6 +21,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    SingleJoin,
     TableScan,
     TopK,
     Unbounded,
@@ -58,7 +58,7 @@ def _of(node: Node) -> list[Notice]:
     match node:
         case GroupBy() if is_endless(node.input):
             return _of_groups(node)
-        case Join() | Attach() | SemiJoin() | AntiJoin():
+        case Join() | SingleJoin() | SemiJoin() | AntiJoin():
             return _of_join(node)
         case Distinct() if is_endless(node.input):
             return [Notice("the state of DISTINCT grows with every new value", WINDOW)]
@@ -90,11 +90,11 @@ def _of_groups(node: GroupBy) -> list[Notice]:
     return found
 
 
-def _of_join(node: Join | Attach | SemiJoin | AntiJoin) -> list[Notice]:
+def _of_join(node: Join | SingleJoin | SemiJoin | AntiJoin) -> list[Notice]:
     """A notice for each side whose rows are kept for good."""
     what: dict[type[Node], str] = {
         Join: "the join",
-        Attach: "the subquery",
+        SingleJoin: "the subquery",
         SemiJoin: "the condition with a subquery",
         AntiJoin: "the condition with a subquery",
     }

@@ -11,10 +11,8 @@ from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Coalesce,
     DeltaStar,
-    Detour,
     Distinct,
     Exchange,
     Filter,
@@ -30,6 +28,8 @@ from millstream.operators import (
     Retract,
     Scan,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
     TableScan,
     Unbounded,
 )
@@ -71,7 +71,7 @@ def lineage_of(node: Node) -> Lineage:
                 for name, f in zip(names, table.rows.schema)
             }
             return {**lineage_of(source), **there}
-        case Join() | Attach() | NonRetroactiveJoin():
+        case Join() | SingleJoin() | NonRetroactiveJoin():
             return {**lineage_of(node.left), **lineage_of(node.right)}
         case GroupBy(keys=keys, calls=calls, input=source):
             known = lineage_of(source)
@@ -101,7 +101,7 @@ def _form(node: Node) -> _Form:
     match node:
         case Scan(stream=stream):
             return _Form((f"stream {stream}",))
-        case Exchange() | Detour() | Retract() | Coalesce() | Partial() | Project():
+        case Exchange() | SkewSplit() | Retract() | Coalesce() | Partial() | Project():
             return _form(node.input)
         case Filter(condition=condition, input=source):
             return _form(source).tested(*_tests(condition, lineage_of(source)))
@@ -109,7 +109,7 @@ def _form(node: Node) -> _Form:
             below = _form(node.input)
             window = f"{type(node).__name__} {node.words}"
             return replace(below, inputs=tuple(f"{window} of {name}" for name in below.inputs))
-        case Join() | Attach():
+        case Join() | SingleJoin():
             left, right = _form(node.left), _form(node.right)
             both = _Form((*left.inputs, *right.inputs), left.tests | right.tests)
             return both.tested(*_tests(node.condition, lineage_of(node)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from millstream.algebra.node import Node, everywhere, walk
+from millstream.algebra.node import Node, transform, walk
 from millstream.operators import DeltaStar, Distinct
 
 
@@ -17,11 +17,13 @@ def with_stars(root: Node, counted: Set[str] = frozenset()) -> Node:
 
     def star(node: Node) -> Node:
         match node:
-            case Distinct(input=source) if source.only_adds and not _takes_over(source, counted):
+            case Distinct(input=source) if source.never_retracts and not _takes_over(
+                source, counted
+            ):
                 return DeltaStar(source)
         return node
 
-    return everywhere(root, star)
+    return transform(root, star)
 
 
 def _takes_over(root: Node, counted: Set[str]) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import fields, replace
 
-from millstream.algebra.kept import Structure
-from millstream.algebra.manner import Buffer, Manner
-from millstream.algebra.node import Node, everywhere, walk, with_inputs
+from millstream.algebra.node import Node, transform, walk, with_inputs
 from millstream.algebra.pattern import Pattern
+from millstream.algebra.state_layout import Buffer, StateLayout
+from millstream.algebra.state_parts import Structure
 from millstream.operators import (
     AntiJoin,
     Coalesce,
@@ -56,10 +56,10 @@ def physical(
     root = with_stars(root, counted) if by_pattern else root
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
-        root = everywhere(root, lambda node: _with_negatives(node, when))
+        root = transform(root, lambda node: _with_negatives(node, when))
     if (above := _above_negation(settings, drains)) is not None:
-        root = everywhere(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
-    return everywhere(root, lambda node: _with_manner(node, settings, by_pattern))
+        root = transform(root, lambda n: Retract(above, n) if isinstance(n, AntiJoin) else n)
+    return transform(root, lambda node: _with_state_layout(node, settings, by_pattern))
 
 
 def joined_at(root: Node, mark: str) -> Node:
@@ -71,7 +71,7 @@ def joined_at(root: Node, mark: str) -> Node:
             return replace(node, declared=f"{node.declared} {mark}")
         return node
 
-    return everywhere(root, marked)
+    return transform(root, marked)
 
 
 def together(roots: Sequence[Node]) -> list[Node]:
@@ -86,16 +86,16 @@ def together(roots: Sequence[Node]) -> list[Node]:
         """The operators above that wait for the ends of its rows."""
         found: set[Node] = set()
         for reader in above.get(node, ()):
-            waits = any(kept.structure is Structure.DUE for kept in reader.keeps)
+            waits = any(kept.structure is Structure.DUE for kept in reader.state_parts)
             found |= {reader} if waits else waiting(reader)
         return found
 
     def told(node: Node) -> Node:
         if not isinstance(node, Retract) or node.when != MEASURED:
             return node
-        return replace(node, manner=replace(node.manner, readers=len(waiting(node))))
+        return replace(node, state_layout=replace(node.state_layout, readers=len(waiting(node))))
 
-    return [everywhere(root, told) for root in roots]
+    return [transform(root, told) for root in roots]
 
 
 def _with_negatives(node: Node, when: str) -> Node:
@@ -131,12 +131,12 @@ def _knows_ends(node: Node) -> bool:
     return any(map(_knows_ends, node.inputs))
 
 
-def _with_manner(node: Node, settings: Settings, by_pattern: bool) -> Node:
+def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node:
     """An operator that keeps its state as the update patterns of its inputs ask for."""
     if isinstance(node, Coalesce):
-        return replace(node, manner=Manner(uses_ends=by_pattern))
+        return replace(node, state_layout=StateLayout(uses_ends=by_pattern))
     if isinstance(node, Exchange):
-        return replace(node, manner=Manner(Buffer.QUEUE))
+        return replace(node, state_layout=StateLayout(Buffer.QUEUE))
     if node.stateless:
         return node
     worst = max((child.pattern for child in node.inputs), default=Pattern.MON)
@@ -144,4 +144,4 @@ def _with_manner(node: Node, settings: Settings, by_pattern: bool) -> Node:
         buffer = Buffer.QUEUE
     else:
         buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
-    return replace(node, manner=Manner(buffer, settings.lazy / 100))
+    return replace(node, state_layout=StateLayout(buffer, settings.lazy / 100))

@@ -10,14 +10,12 @@ import pyarrow as pa
 from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
-from millstream.algebra.node import EVERYWHERE, Node, one_bucket
+from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
     OPERATORS,
     AntiJoin,
-    Attach,
-    Detour,
     Exchange,
     Filter,
     GroupBy,
@@ -32,6 +30,8 @@ from millstream.operators import (
     Rows,
     Scan,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
     TableScan,
     Tagged,
     TopK,
@@ -185,7 +185,7 @@ def _non_retroactive_join(tokens: Tokens, catalog: Catalog, left: Node, right: N
     return NonRetroactiveJoin(parse_expression(tokens, both), outer, left, right)
 
 
-def _joined(operator: type[Join | Attach | SemiJoin | AntiJoin]) -> Callable[..., Node]:
+def _joined(operator: type[Join | SingleJoin | SemiJoin | AntiJoin]) -> Callable[..., Node]:
     def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
         if tokens.found == ["everything"] and tokens.has("everything"):
             return operator(TRUE, left, right)
@@ -263,8 +263,8 @@ def _tagged(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if tokens.has("anywhere"):
         return Exchange(None, below)
-    if tokens.has("everywhere"):
-        return Exchange(EVERYWHERE, below)
+    if tokens.has("broadcast"):
+        return Exchange(BROADCAST, below)
     if tokens.has("by"):
         return Exchange(tokens.names(), below)
     for word in ("to", "one", "bucket"):
@@ -279,12 +279,12 @@ def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Retract(" ".join(words), below)
 
 
-def _detour(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     side = tokens.take()
     tokens.expect("of")
     meeting = tokens.take()
     tokens.expect("spreading")
-    return Detour(side, meeting, tokens.names(), below)
+    return SkewSplit(side, meeting, tokens.names(), below)
 
 
 _READERS: dict[str, Callable[..., Node]] = {
@@ -298,7 +298,7 @@ _READERS: dict[str, Callable[..., Node]] = {
     "TableScan": _table_scan,
     "NonRetroactiveJoin": _non_retroactive_join,
     "Join": _joined(Join),
-    "Attach": _joined(Attach),
+    "SingleJoin": _joined(SingleJoin),
     "SemiJoin": _joined(SemiJoin),
     "AntiJoin": _joined(AntiJoin),
     "TopK": _top_k,
@@ -306,6 +306,6 @@ _READERS: dict[str, Callable[..., Node]] = {
     "Partial": _partial,
     "Exchange": _exchange,
     "Retract": _retract,
-    "Detour": _detour,
+    "SkewSplit": _skew_split,
     "Tagged": _tagged,
 }

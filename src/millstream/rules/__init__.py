@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from millstream.algebra.node import Node, everywhere, map_inputs, once, walk
+from millstream.algebra.node import Node, map_inputs, once, transform, walk
 from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
@@ -96,7 +96,7 @@ def optimize(root: Node, whole: Iterable[Node] = (), choose: Choose | None = Non
     Every rule makes a plan smaller, moves a filter down, or lowers a cost; so this comes to an end.
     Each such part, and the rest of the plan, is then handed to `choose`, which may rewrite it.
     """
-    root = _everywhere(root, FIRST)
+    root = _broadcast(root, FIRST)
     optimizer = Optimizer(frozenset((*whole, *_read_twice(root))), choose)
     return optimizer.finished(optimizer.chosen(root, optimizer.optimized(root)))
 
@@ -144,7 +144,7 @@ class Optimizer:
 
     def finished(self, node: Node) -> Node:
         """The plan after LAST, without marks."""
-        return _everywhere(_without_marks(node), LAST)
+        return _broadcast(_without_marks(node), LAST)
 
 
 def _has_state(node: Node) -> bool:
@@ -152,7 +152,7 @@ def _has_state(node: Node) -> bool:
     return not all(part.stateless for part in walk(node))
 
 
-def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:
+def _broadcast(root: Node, rules: tuple[Rule, ...]) -> Node:
     """The plan with rules applied wherever they can be, above before below."""
 
     def visit(node: Node) -> Node:
@@ -175,4 +175,4 @@ def _read_twice(root: Node) -> list[Node]:
 
 
 def _without_marks(root: Node) -> Node:
-    return everywhere(root, lambda node: node.input if isinstance(node, Whole) else node)
+    return transform(root, lambda node: node.input if isinstance(node, Whole) else node)

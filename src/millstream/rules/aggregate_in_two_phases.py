@@ -44,7 +44,7 @@ def aggregate_in_two_phases(node: Node) -> Node | None:
 
 
 def _is_read_as_it_is(node: Node) -> bool:
-    return node.only_adds and all(part.stateless for part in walk(node))
+    return node.never_retracts and all(part.stateless for part in walk(node))
 
 
 def _taken(call: AggregateCall, source: Node) -> bool:

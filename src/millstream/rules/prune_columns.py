@@ -8,7 +8,6 @@ from millstream.algebra.expressions import columns_of
 from millstream.algebra.node import Node, map_inputs
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Elements,
     Filter,
     Join,
@@ -21,6 +20,7 @@ from millstream.operators import (
     Rows,
     Scan,
     SemiJoin,
+    SingleJoin,
     Stamp,
     Unbounded,
     UnionAll,
@@ -69,7 +69,7 @@ def _narrow(node: Node, used: Names) -> Node:
             return _below(node, used | frozenset(keys))
         case Now() | Range() | RangeSlide() | Unbounded() | Stamp() | Elements():
             return _below(node, used)
-        case Join(condition=condition) | Attach(condition=condition):
+        case Join(condition=condition) | SingleJoin(condition=condition):
             used = used | columns_of(condition)
             return map_inputs(node, lambda side: _cut(side, used))
         case (SemiJoin(condition=condition) | AntiJoin(condition=condition)) as match:
@@ -77,7 +77,7 @@ def _narrow(node: Node, used: Names) -> Node:
             left, right = _cut(match.left, used | asked), _cut(match.right, asked)
             same = left is match.left and right is match.right
             return match if same else replace(match, left=left, right=right)
-        case NonRetroactiveJoin(condition=condition, left=left) if left.only_adds:
+        case NonRetroactiveJoin(condition=condition, left=left) if left.never_retracts:
             used = used | columns_of(condition)
             return map_inputs(node, lambda side: _cut(side, used))
         case UnionAll():

@@ -6,12 +6,12 @@ from millstream.algebra.expressions import conjunction
 from millstream.algebra.node import Node
 from millstream.operators import (
     AntiJoin,
-    Attach,
     Filter,
     Join,
     LookupJoin,
     NonRetroactiveJoin,
     SemiJoin,
+    SingleJoin,
 )
 from millstream.operators.filter import filtered
 from millstream.rules.pieces import conditions, parted, with_left
@@ -40,7 +40,7 @@ def push_filter_below_join(node: Node) -> Node | None:
         case Filter(condition=condition, input=(SemiJoin() | AntiJoin()) as join):
             return with_left(join, Filter(condition, join.left))
         case Filter(
-            condition=condition, input=(LookupJoin() | NonRetroactiveJoin() | Attach()) as join
+            condition=condition, input=(LookupJoin() | NonRetroactiveJoin() | SingleJoin()) as join
         ):
             left = join.inputs[0]
             below, rest = parted(conditions(condition), left.schema.names)

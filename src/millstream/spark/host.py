@@ -28,17 +28,17 @@ from millstream.engine.checkpoint import (
 )
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held, read_states
-from millstream.engine.hot_keys import HotKeys, News
+from millstream.engine.hot_keys import HotKeys, KeySample
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.outputs import COMPLETE, in_order, present
 from millstream.engine.receivers import Receiver
-from millstream.engine.store import Shelf
+from millstream.engine.store import BucketStore
 from millstream.errors import MillstreamError, Notice
 from millstream.operators import Stored
-from millstream.spark.errand_desk import ErrandDesk
-from millstream.spark.errand_source import ErrandSource
-from millstream.spark.parcel import Parcel
+from millstream.spark.batch_planner import BatchPlanner
+from millstream.spark.job_snapshot import JobSnapshot
+from millstream.spark.read_task_source import ReadTaskSource
 from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
 
 CARRIERS = ("inline", "file")
@@ -92,7 +92,7 @@ class SparkHost:
             tell(notice)
         self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
         self.hot = HotKeys.from_json(self.commit.hot) if self.commit else HotKeys()
-        self.wanted = frozenset(job.telling) if wanted is None else wanted
+        self.wanted = frozenset(job.changelog_roots) if wanted is None else wanted
         self.receivers = receivers(self.commit)
         self.lock = threading.Lock()
         self.done = threading.Event()
@@ -119,7 +119,7 @@ class SparkHost:
         return self.commit.buckets
 
     def _save(self) -> None:
-        self._parcel = Parcel(
+        self._job_snapshot = JobSnapshot(
             self.job,
             self.follow,
             self.buckets,
@@ -127,14 +127,14 @@ class SparkHost:
             self.wanted,
             str(self._scratch) if _is_one_process(self.session) else None,
         )
-        self._saved = self._parcel.save(self._folder)
+        self._saved = self._job_snapshot.save(self._folder)
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
         with self.lock:
-            facts = self.measures.facts(self.job.graph)
+            facts = self.measures.statistics(self.job.graph)
             self.job = job = self._settled(job).decided(self.job.choices, facts)
-            self.wanted = frozenset(job.telling) if wanted is None else wanted
+            self.wanted = frozenset(job.changelog_roots) if wanted is None else wanted
             self._save()
 
     def _settled(self, job: Job) -> Job:
@@ -157,10 +157,10 @@ class SparkHost:
         """Begin to run in the background."""
         self.done.clear()
         self._stopping = self._refused = False
-        self._desk = ErrandDesk(lambda: self._parcel, self._failed)
-        self.session.dataSource.register(ErrandSource)
-        stream = self.session.readStream.format("millstream_errands")
-        frame = stream.option("desk", self._desk.address).load()
+        self._planner = BatchPlanner(lambda: self._job_snapshot, self._failed)
+        self.session.dataSource.register(ReadTaskSource)
+        stream = self.session.readStream.format("millstream_read_tasks")
+        frame = stream.option("planner", self._planner.address).load()
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
@@ -172,7 +172,7 @@ class SparkHost:
         try:
             if self.foreign and not self.follow:
                 self._query.processAllAvailable()
-                self._desk.end_of_feed()
+                self._planner.end_of_feed()
             while not self.done.wait(0.1) and not stop():
                 if not self._query.isActive:
                     break
@@ -198,7 +198,7 @@ class SparkHost:
                     dict(p.durationMs, rows=p.numInputRows) for p in self._query.recentProgress
                 ]
             self._query.stop()
-            self._desk.close()
+            self._planner.close()
             failure = None if self._refused else self._query.exception()
             self._query = None
             if self.failure is not None:
@@ -212,7 +212,7 @@ class SparkHost:
         return self._query is not None and self._query.isActive
 
     def finish(self) -> None:
-        for name in self.job.keeping:
+        for name in self.job.materialized_roots:
             content = self.content(name)
             for receiver in self.receivers:
                 receiver.whole(name, content)
@@ -226,7 +226,7 @@ class SparkHost:
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat of the last finished batch."""
-        root = self.job.keeping[name]
+        root = self.job.materialized_roots[name]
         assert isinstance(root, Stored)
         if self.commit is None:
             return in_order(root.content({}, 0))
@@ -235,7 +235,7 @@ class SparkHost:
             return in_order(root.content({}, 0))
         beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
         parts = [
-            root.content(Shelf.at(self.checkpoint.state, level, b).read(number), beat)
+            root.content(BucketStore.at(self.checkpoint.state, level, b).read(number), beat)
             for b in range(self.buckets)
         ]
         return in_order(concat_rows(parts, root.schema))
@@ -282,32 +282,32 @@ class SparkHost:
             from millstream.spark.foreign import together
 
             frame = together(frame, self.buckets)
-        planned = () if self.foreign else self._planned(number)
+        planned = () if self.foreign else self._planned_tasks(number)
         if planned:
             frame = self.session.range(0, len(planned), 1, len(planned))
-        flow = frame.mapInArrow(packer(path, clock, hot, number, planned), WIRE)
+        frame = frame.mapInArrow(packer(path, clock, hot, number, planned), WIRE)
         for level in range(1, job.graph.depth + 1):
-            flow = flow.repartitionById(self.buckets, "bucket")
+            frame = frame.repartitionById(self.buckets, "bucket")
             before = self._left_by(level)
             runner = level_runner(path, clock, hot, level, number, before)
-            flow = flow.mapInArrow(runner, WIRE)
-        table = flow.where(f"level = {DRIVER}").toArrow()
+            frame = frame.mapInArrow(runner, WIRE)
+        table = frame.where(f"level = {DRIVER}").toArrow()
         gathered = time.perf_counter()
         self._finish_batch(job, table.to_pylist(), number, started, gathered)
 
-    def _planned(self, number: int) -> tuple[tuple[str, ...], ...]:
-        """The errands of a batch from Spark's log of offsets, a list for every core.
+    def _planned_tasks(self, number: int) -> tuple[tuple[str, ...], ...]:
+        """The read tasks of a batch from Spark's log of offsets, a list for every core.
 
         Spark has written them there before it starts the batch. Taking them from there saves every
         task the way through a Python process that would only hand them on.
         """
         try:
             lines = (self.checkpoint.spark / "offsets" / str(number)).read_text().splitlines()
-            errands = json.loads(json.loads(lines[-1])["plan"])["errands"]
+            tasks = json.loads(json.loads(lines[-1])["plan"])["read tasks"]
         except (OSError, ValueError, KeyError, IndexError):
             return ()
-        parts = min(len(errands), self.session.sparkContext.defaultParallelism)
-        texts = [json.dumps(errand) for errand in errands]
+        parts = min(len(tasks), self.session.sparkContext.defaultParallelism)
+        texts = [json.dumps(task) for task in tasks]
         return tuple(tuple(texts[i::parts]) for i in range(parts))
 
     def _finish_batch(
@@ -319,8 +319,10 @@ class SparkHost:
         after = job.advance(self.clock, headers)
         told = [(r["number"], json.loads(r["blob"])) for r in rows if r["kind"] == "counts"]
         measures = self.measures.after(told, job.graph, job.spans(self.clock, after))
-        news = [News.from_json(json.loads(r["blob"])) for r in rows if r["kind"] == "news"]
-        hot = self.hot.after(news, job.graph.meetings, self.buckets)
+        samples = [
+            KeySample.from_json(json.loads(r["blob"])) for r in rows if r["kind"] == "sample"
+        ]
+        hot = self.hot.after(samples, job.graph.meetings, self.buckets)
         self._deliver(job, rows, number)
         sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         commit = Commit(
@@ -354,7 +356,7 @@ class SparkHost:
             kind, _, name = row["name"].partition(" ")
             if kind in ("late", "errors") and row["kind"] in CARRIERS:
                 self._give(f"{name}.{kind}", opened(row), number)
-        for name, root in job.telling.items():
+        for name, root in job.changelog_roots.items():
             parts = [
                 Changes.from_batch(opened(r))
                 for r in rows

@@ -17,17 +17,17 @@ from millstream.algebra.changes import Changes, no_rows
 from millstream.algebra.node import Node
 from millstream.algebra.state import Log
 from millstream.algebra.time import DAWN
-from millstream.connect.source import Slab
+from millstream.connect.source import ReadBatch
 from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
-from millstream.engine.errands import Errand, Haul, pack, run_errand
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.level import Bucket, Level
 from millstream.engine.measures import Counts
 from millstream.engine.outputs import late_schema
+from millstream.engine.read_tasks import ReadResult, ReadTask, pack, run_read_task
 from millstream.engine.sending import Sender
-from millstream.engine.store import Shelf, decode, decode_from, encode, encode_to
-from millstream.spark.parcel import Parcel, load_parcel
+from millstream.engine.store import BucketStore, decode, decode_from, encode, encode_to
+from millstream.spark.job_snapshot import JobSnapshot, load_job_snapshot
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
 WIRE_SCHEMA = pa.schema(
@@ -57,34 +57,34 @@ def packer(
     number: int,
     planned: tuple[tuple[str, ...], ...] = (),
 ) -> Callable[[Batches], Batches]:
-    """Errands in, packed changes and word of the time out.
+    """Read tasks in, packed changes and word of the time out.
 
-    When the driver knows the errands (`planned`), the rows that come in are numbers of its lists.
+    When the driver knows the read tasks (`planned`), the incoming rows are numbers of its lists.
     """
 
     def stage(batches: Batches) -> Batches:
-        parcel, before = load_parcel(path), Clock.from_json(clock)
-        post = Post(parcel, number)
-        sender = Sender(parcel.job.graph, parcel.buckets, HotKeys.from_json(hot))
+        job_snapshot, before = load_job_snapshot(path), Clock.from_json(clock)
+        post = Post(job_snapshot, number)
+        sender = Sender(job_snapshot.job.graph, job_snapshot.buckets, HotKeys.from_json(hot))
         foreign: dict[str, list[dict[str, Any]]] = {}
         for row in _incoming(batches, planned):
-            if row["errand"] is None:
+            if row["read task"] is None:
                 foreign.setdefault(row["source"], []).append(row)
                 continue
-            errand = Errand.from_json(json.loads(row["errand"]))
-            if errand.source in parcel.job.streams:
-                haul = run_errand(
-                    errand,
-                    parcel.job.streams[errand.source],
-                    parcel.sources.get(errand.source),
+            task = ReadTask.from_json(json.loads(row["read task"]))
+            if task.source in job_snapshot.job.streams:
+                read = run_read_task(
+                    task,
+                    job_snapshot.job.streams[task.source],
+                    job_snapshot.sources.get(task.source),
                     sender,
                     before,
                 )
-                yield _wire(_haul_rows(errand.source, haul, post))
+                yield _wire(_result_rows(task.source, read, post))
         for name, rows in foreign.items():
-            for haul in _pack_foreign(name, rows, parcel, sender, before):
-                yield _wire(_haul_rows(name, haul, post))
-        yield _wire(_news(sender))
+            for read in _pack_foreign(name, rows, job_snapshot, sender, before):
+                yield _wire(_result_rows(name, read, post))
+        yield _wire(_samples(sender))
 
     return stage
 
@@ -93,7 +93,7 @@ def _incoming(batches: Batches, planned: tuple[tuple[str, ...], ...]) -> Iterato
     for batch in batches:
         for row in batch.to_pylist():
             if planned:
-                yield from ({"errand": errand} for errand in planned[row["id"]])
+                yield from ({"read task": task} for task in planned[row["id"]])
             else:
                 yield row
 
@@ -106,13 +106,13 @@ def level_runner(
     batch_number: int,
     before_number: int,
 ) -> Callable[[Batches], Batches]:
-    """The changes of one bucket in, the level's changes and results out; state is kept on a shelf.
+    """The changes of one bucket in, the level's changes and results out; state is in its store.
 
     `before_number` is the last batch that left state; batches that bring nothing leave none.
     """
 
     def stage(batches: Batches) -> Batches:
-        parcel, before = load_parcel(path), Clock.from_json(clock)
+        job_snapshot, before = load_job_snapshot(path), Clock.from_json(clock)
         mine: list[dict[str, Any]] = []
         for batch in batches:
             here = [
@@ -123,16 +123,16 @@ def level_runner(
                 yield batch.take(pa.array(others))
             mine += batch.take(pa.array(here, pa.int64())).to_pylist()
         if mine:
-            sender = Sender(parcel.job.graph, parcel.buckets, HotKeys.from_json(hot))
+            sender = Sender(job_snapshot.job.graph, job_snapshot.buckets, HotKeys.from_json(hot))
             yield _wire(
-                _run_level(parcel, before, sender, number, batch_number, before_number, mine)
+                _run_level(job_snapshot, before, sender, number, batch_number, before_number, mine)
             )
 
     return stage
 
 
 def _run_level(
-    parcel: Parcel,
+    job_snapshot: JobSnapshot,
     before: Clock,
     sender: Sender,
     number: int,
@@ -141,30 +141,30 @@ def _run_level(
     rows: list[dict[str, Any]],
 ) -> list[Row]:
     started = time.perf_counter()
-    job, graph, place = parcel.job, parcel.job.graph, rows[0]["bucket"]
+    job, graph, place = job_snapshot.job, job_snapshot.job.graph, rows[0]["bucket"]
     headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
     spans = job.spans(before, job.advance(before, headers))
-    shelf = Shelf.at(parcel.state, number, place)
-    saved = shelf.read(before_number)
-    bucket = Bucket(graph, number, place, parcel.buckets, spans, saved, sender.hot)
+    bucket_store = BucketStore.at(job_snapshot.state, number, place)
+    saved = bucket_store.read(before_number)
+    bucket = Bucket(graph, number, place, job_snapshot.buckets, spans, saved, sender.hot)
     mail = {box: _mail(box, rows) for box in bucket.boxes}
     loaded = time.perf_counter()
     out: list[Row] = []
-    post = Post(parcel, batch_number)
+    post = Post(job_snapshot, batch_number)
     told = 0
     for level in bucket.steps(mail):
         out += _sent(sender, number, level, post)
-        for name, root in job.telling.items():
+        for name, root in job.changelog_roots.items():
             if graph.level[root] == number:
                 result = level.output(root)
                 told += len(result)
-                if name in parcel.wanted and len(result):
+                if name in job_snapshot.wanted and len(result):
                     out.append(post.row(DRIVER, 0, f"result {name}", result.to_batch(), place))
-        for root in job.keeping.values():
+        for root in job.materialized_roots.values():
             if graph.level[root] == number:
                 level.output(root)
     computed = time.perf_counter()
-    written = shelf.write(batch_number, bucket.states, before_number)
+    written = bucket_store.write(batch_number, bucket.states, before_number)
     stats = {
         "level": number,
         "bucket": place,
@@ -177,7 +177,7 @@ def _run_level(
     }
     out.append((DRIVER, 0, "stats", "", 0, json.dumps(stats).encode()))
     out.append(_counts_row(number, bucket.counts))
-    return out + _news(sender)
+    return out + _samples(sender)
 
 
 def _counts_row(level: int, counts: Counts) -> Row:
@@ -185,7 +185,7 @@ def _counts_row(level: int, counts: Counts) -> Row:
 
 
 def _mail(box: Node, rows: list[dict[str, Any]]) -> Changes:
-    """What was sent to an exchange or detour in this bucket, in the order of arrival."""
+    """What was sent to an exchange or skew split in this bucket, in the order of arrival."""
     parts = sorted((r for r in rows if r["name"] == box.fingerprint), key=lambda r: r["number"])
     return Changes.concat([Changes.from_batch(opened(r)) for r in parts], box.schema)
 
@@ -202,20 +202,20 @@ def _sent(sender: Sender, number: int, level: Level, post: Post) -> list[Row]:
     ]
 
 
-def _news(sender: Sender) -> list[Row]:
-    blobs = [json.dumps(news.to_json()).encode() for news in sender.news]
-    return [(DRIVER, 0, "news", "", 0, blob) for blob in blobs]
+def _samples(sender: Sender) -> list[Row]:
+    blobs = [json.dumps(samples.to_json()).encode() for samples in sender.samples]
+    return [(DRIVER, 0, "sample", "", 0, blob) for blob in blobs]
 
 
 def _pack_foreign(
-    name: str, rows: list[dict[str, Any]], parcel: Parcel, sender: Sender, before: Clock
-) -> Iterator[Haul]:
+    name: str, rows: list[dict[str, Any]], job_snapshot: JobSnapshot, sender: Sender, before: Clock
+) -> Iterator[ReadResult]:
     """Rows that another Spark source has brought, in partitions side by side.
 
     Each partition has a largest timestamp of its own; the heartbeat follows from the smallest of
     them, and a row is late when it comes after its partition's, or after the heartbeat.
     """
-    stream = parcel.job.streams[name]
+    stream = job_snapshot.job.streams[name]
     known = before.sources.get(name)
     seq = known.rows if known else 0
     beat = before.beats.get(name, DAWN)
@@ -227,51 +227,51 @@ def _pack_foreign(
         batch = decode(pa.py_buffer(row["rows"]))
         numbers = np.arange(seq + 1, seq + 1 + batch.num_rows)
         gate = Gate(largest.get(row["part"]), beat, now)
-        slab = Slab(batch, numbers, no_rows(ERRORS))
-        haul = pack(stream, slab, gate, sender, seq, lambda s=slab: s)
-        if (told := haul.headers[0].largest) is not None:
+        read_batch = ReadBatch(batch, numbers, no_rows(ERRORS))
+        read = pack(stream, read_batch, gate, sender, seq, lambda s=read_batch: s)
+        if (told := read.headers[0].largest) is not None:
             largest[row["part"]] = max(told, largest.get(row["part"], told))
         seq += batch.num_rows
-        yield haul
+        yield read
     if largest:
         promise = min(largest.values()) - stream.slack - 1
         header = Header(name, promise=promise, now=now)
-        yield Haul(
+        yield ReadResult(
             [], no_rows(late_schema(stream.schema, stream.domain)), no_rows(ERRORS), [header]
         )
 
 
-def _haul_rows(source: str, haul: Haul, post: Post) -> list[Row]:
+def _result_rows(source: str, read: ReadResult, post: Post) -> list[Row]:
     rows: list[Row] = []
-    for box, bucket, changes, turn in haul.sent:
-        for landing in post.parcel.job.graph.landings[box]:
+    for box, bucket, changes, turn in read.sent:
+        for landing in post.job_snapshot.job.graph.landings[box]:
             packed = changes.to_batch()
             rows.append(post.row(landing, bucket, box.fingerprint, packed, turn))
-    for header in haul.headers:
+    for header in read.headers:
         blob = json.dumps(asdict(header)).encode()
         rows += [
             (level, bucket, "header", source, 0, blob)
-            for level in range(1, post.parcel.job.graph.depth + 1)
-            for bucket in range(post.parcel.buckets)
+            for level in range(1, post.job_snapshot.job.graph.depth + 1)
+            for bucket in range(post.job_snapshot.buckets)
         ]
         rows.append((DRIVER, 0, "header", source, 0, blob))
-    for kind, batch in (("late", haul.late), ("errors", haul.errors)):
+    for kind, batch in (("late", read.late), ("errors", read.errors)):
         if batch.num_rows:
             rows.append(post.row(DRIVER, 0, f"{kind} {source}", batch, 0))
-    return [*rows, _counts_row(0, haul.counts)] if haul.counts else rows
+    return [*rows, _counts_row(0, read.counts)] if read.counts else rows
 
 
 @dataclass(frozen=True)
 class Post:
     """Sends rows to a bucket or the driver: large ones as a file in the shared scratch folder."""
 
-    parcel: Parcel
+    job_snapshot: JobSnapshot
     batch: int
 
     def row(self, level: int, bucket: int, name: str, rows: pa.RecordBatch, number: int) -> Row:
-        if self.parcel.scratch is None or rows.nbytes < INLINE:
+        if self.job_snapshot.scratch is None or rows.nbytes < INLINE:
             return level, bucket, "inline", name, number, encode(rows)
-        folder = Path(self.parcel.scratch) / str(self.batch)
+        folder = Path(self.job_snapshot.scratch) / str(self.batch)
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / uuid.uuid4().hex
         encode_to(path, rows)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from millstream.connect.casting import from_text
 from millstream.connect.csv_source import CsvSource
 from millstream.connect.files import Files
-from millstream.connect.source import Slab
+from millstream.connect.source import ReadBatch
 from millstream.lang import CreateStream, CreateTable, Statement, parse_script
 from millstream.testing.fed_source import csv_line
 from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
@@ -121,7 +121,9 @@ def _read(path: Path, shape: Shape) -> list[Row]:
         return []
     texts = pa.schema([(f"column{i}", pa.string()) for i in range(len(shape.schema))])
     source = CsvSource(path.stem, texts, Files(str(path), False, "csv"), header=False)
-    table = pa.Table.from_batches([slab.rows for slab in _slabs(source)], texts)[1:]
+    table = pa.Table.from_batches([read_batch.rows for read_batch in _read_batches(source)], texts)[
+        1:
+    ]
     kinds = [pa.string() if pa.types.is_list(kind) else kind for kind in shape.schema.types]
     columns = [
         from_text(column.combine_chunks(), kind).values
@@ -130,7 +132,7 @@ def _read(path: Path, shape: Shape) -> list[Row]:
     return rows_of(shape, pa.Table.from_arrays(columns, shape.schema.names))
 
 
-def _slabs(source: CsvSource) -> list[Slab]:
+def _read_batches(source: CsvSource) -> list[ReadBatch]:
     position, done, found = source.start(), False, []
     while not done:
         slices, position, done = source.plan(position, 1_000_000)

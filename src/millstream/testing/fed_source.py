@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.connect.casting import from_text, refusal
 from millstream.connect.cells import as_csv
-from millstream.connect.source import Slab, Slice, error_rows, largest_of
+from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 
 Row = tuple[str | None, ...]
 
@@ -56,7 +56,7 @@ class FedSource:
         at = {"begin": begin, "end": end, "promise": promise}
         return [Slice(self.name, at, begin + 1, end - begin)], after, done
 
-    def read(self, slice: Slice, columns: Sequence[str]) -> Slab:
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         begin, rows = slice.at["begin"], self.rows[slice.at["begin"] : slice.at["end"]]
         cells = [pa.array([row[i] for row in rows], pa.string()) for i in range(len(self.schema))]
         done = [from_text(text, kind) for text, kind in zip(cells, self.schema.types)]
@@ -76,7 +76,7 @@ class FedSource:
         batch = pa.RecordBatch.from_arrays([values[name] for name in columns], schema=asked)
         promise = slice.at["promise"]
         beats = () if promise is None else ((begin + len(rows), promise),)
-        return Slab(batch, good + begin + 1, errors, beats)
+        return ReadBatch(batch, good + begin + 1, errors, beats)
 
     def largest(self, slice: Slice, column: str) -> int | None:
         return largest_of(self.read(slice, [column]).rows.column(0))

@@ -233,7 +233,7 @@ def _sole(stage: Stage) -> str | None:
 
 
 def _is_content(name: str, stage: Stage) -> bool:
-    return name in stage.host.job.keeping
+    return name in stage.host.job.materialized_roots
 
 
 def _is_watched(name: str, stage: Stage) -> bool:

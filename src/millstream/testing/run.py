@@ -32,7 +32,7 @@ def run_script(
         session.pin(name, value)
     session.execute(script)
     job = session.job(frozenset(session.queries))
-    kept = Kept()
+    kept = KeptResults()
     receivers: list[Receiver] = [kept]
     host = LocalHost(job, session.sources(follow=False), receivers)
     if restart:
@@ -47,7 +47,7 @@ def run_script(
     return kept.tables()
 
 
-class Kept(Callbacks):
+class KeptResults(Callbacks):
     """Keeps every result in memory."""
 
     def __init__(self) -> None:

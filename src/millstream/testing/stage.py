@@ -13,15 +13,15 @@ from millstream.algebra.time import Domain
 from millstream.catalog import Stream
 from millstream.connect.casting import from_text
 from millstream.connect.source import ERRORS, Source
-from millstream.engine.errands import plan_errands, ticks
 from millstream.engine.outputs import COMPLETE, STREAM, Query, late_schema, stamp_type
+from millstream.engine.read_tasks import plan_read_tasks, ticks
 from millstream.local.host import LocalHost
 from millstream.session import Session
 from millstream.testing import results
 from millstream.testing.fed_source import FedSource
 from millstream.testing.golden_file import Block, GoldenError, GoldenFile, Row, split_row
 from millstream.testing.results import Shape
-from millstream.testing.run import Kept
+from millstream.testing.run import KeptResults
 
 MORNING = "2024-01-01 00:00:00"
 """What the clock of a test shows before the file moves it."""
@@ -103,7 +103,7 @@ class Stage:
             else FedSource(s.name, s.schema, s.is_internal)
             for s in self.streams.values()
         }
-        self.kept = Kept()
+        self.kept = KeptResults()
         stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
         job = session.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
         self.host = LocalHost(job, self.sources, [self.kept])
@@ -143,12 +143,12 @@ class Stage:
         """Run batches until everything that was fed has been read."""
         rows = self.host.job.settings.batch_rows
         while True:
-            errands, positions = plan_errands(
+            tasks, positions = plan_read_tasks(
                 self.streams, self.sources, self.host.positions, rows, self.now
             )
-            if not errands:
+            if not tasks:
                 return
-            self.host.step(errands)
+            self.host.step(tasks)
             self.host.positions = positions
             if self.configuration.restart:
                 self._restart()
@@ -159,7 +159,7 @@ class Stage:
         tables = self.kept.tables()
         self.kept.parts.clear()
         rows = {name: results.rows_of(shapes[name], table) for name, table in tables.items()}
-        for name in self.host.job.keeping:
+        for name in self.host.job.materialized_roots:
             rows[name] = results.rows_of(shapes[name], self.host.content(name))
         return rows
 

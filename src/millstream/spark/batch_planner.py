@@ -1,4 +1,4 @@
-"""The desk: where Spark's source asks for the errands of the next batch.
+"""The batch planner: where Spark's source asks for the read tasks of the next batch.
 
 It is part of the host's process, which has the job and its sources at hand. It listens on a socket
 in a folder that nobody else may enter.
@@ -16,24 +16,24 @@ from socketserver import StreamRequestHandler, UnixStreamServer
 from threading import Thread
 from typing import Any
 
-from millstream.engine.errands import TICK, Errand, plan_errands, ticks
-from millstream.spark.parcel import Parcel
+from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
+from millstream.spark.job_snapshot import JobSnapshot
 
 
-class ErrandDesk:
-    """Plans batches from the sources of the current parcel, for one run.
+class BatchPlanner:
+    """Plans batches from the sources of the current job snapshot, for one run.
 
     `failed` is told what went wrong while planning, before Spark hears of it.
     """
 
     def __init__(
-        self, parcel: Callable[[], Parcel], failed: Callable[[BaseException], None]
+        self, job_snapshot: Callable[[], JobSnapshot], failed: Callable[[BaseException], None]
     ) -> None:
-        self.parcel, self.failed = parcel, failed
+        self.job_snapshot, self.failed = job_snapshot, failed
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-desk-")
-        self.address = str(Path(self._folder) / "desk")
+        self.address = str(Path(self._folder) / "planner")
         self._server = UnixStreamServer(self.address, _handler(self._answer))
         Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
 
@@ -55,7 +55,7 @@ class ErrandDesk:
             return {"error": str(error)}
 
     def _start(self) -> str:
-        sources = self.parcel().sources
+        sources = self.job_snapshot().sources
         return _plan({n: {"at": s.start(), "ended": False} for n, s in sources.items()}, [], 0)
 
     def _next(self, before: str) -> str:
@@ -64,20 +64,24 @@ class ErrandDesk:
             self._first = False
             positions = plan["positions"].items()
             plan["positions"] = {n: {**p, "ended": False} for n, p in positions}
-        parcel = self.parcel()
-        streams = parcel.job.streams
+        job_snapshot = self.job_snapshot()
+        streams = job_snapshot.job.streams
         now = max(time.time_ns() // 1000, plan["now"] + 1)
-        errands, positions = plan_errands(
-            streams, parcel.sources, plan["positions"], parcel.job.settings.batch_rows, now
+        tasks, positions = plan_read_tasks(
+            streams,
+            job_snapshot.sources,
+            plan["positions"],
+            job_snapshot.job.settings.batch_rows,
+            now,
         )
-        errands += self._ends(streams, positions, now)
+        tasks += self._ends(streams, positions, now)
         beats = ticks(streams, positions, now)
-        if beats and (errands or now - plan["now"] >= TICK):
-            errands += beats
+        if beats and (tasks or now - plan["now"] >= TICK):
+            tasks += beats
         known = positions.keys() == plan["positions"].keys()
-        return before if known and not errands else _plan(positions, errands, now)
+        return before if known and not tasks else _plan(positions, tasks, now)
 
-    def _ends(self, streams: Any, positions: dict[str, Any], now: int) -> list[Errand]:
+    def _ends(self, streams: Any, positions: dict[str, Any], now: int) -> list[ReadTask]:
         """The end of streams that Spark feeds, when the run has declared it."""
         if not self.fed_to_the_end:
             return []
@@ -88,12 +92,12 @@ class ErrandDesk:
         ]
         for name in open_ones:
             positions[name] = {"at": {}, "ended": True}
-        return [Errand(name, (), None, True, now) for name in open_ones]
+        return [ReadTask(name, (), None, True, now) for name in open_ones]
 
 
-def _plan(positions: dict[str, Any], errands: list[Errand], now: int) -> str:
+def _plan(positions: dict[str, Any], tasks: list[ReadTask], now: int) -> str:
     return json.dumps(
-        {"positions": positions, "errands": [e.to_json() for e in errands], "now": now}
+        {"positions": positions, "read tasks": [e.to_json() for e in tasks], "now": now}
     )
 
 

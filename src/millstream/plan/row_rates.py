@@ -10,7 +10,6 @@ from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
-    Attach,
     DeltaStar,
     Distinct,
     Dstream,
@@ -29,6 +28,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    SingleJoin,
     Stored,
     TableScan,
     Tagged,
@@ -36,8 +36,8 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
-from millstream.plan.facts import Facts, Flow, share_key
 from millstream.plan.names import lineage_of, name_of
+from millstream.plan.statistics import RowRates, Statistics, share_key
 from millstream.rules.pieces import conditions
 from millstream.rules.sizes import (
     ENDLESS,
@@ -58,95 +58,99 @@ OTHER_BATCHES = 1e-3
 
 
 @dataclass
-class Flows:
+class RateEstimates:
     """The flow of every node of a plan, each computed once. `guessed` has those not measured."""
 
-    facts: Facts
+    statistics: Statistics
     steps: float
-    done: dict[Node, Flow] = field(default_factory=dict)
+    done: dict[Node, RowRates] = field(default_factory=dict)
 
     @staticmethod
-    def of(plan: Node, facts: Facts) -> Flows:
+    def of(plan: Node, statistics: Statistics) -> RateEstimates:
         domain = next((n.domain for n in walk(plan) if isinstance(n, Scan)), Domain.INTEGER)
-        told = [facts.flows[n].steps for n in map(name_of, walk(plan)) if n in facts.flows]
-        return Flows(facts, max(told, default=BATCHES.get(domain, OTHER_BATCHES)))
+        told = [
+            statistics.rates[n].steps for n in map(name_of, walk(plan)) if n in statistics.rates
+        ]
+        return RateEstimates(statistics, max(told, default=BATCHES.get(domain, OTHER_BATCHES)))
 
-    def flow(self, node: Node) -> Flow:
+    def rates_of(self, node: Node) -> RowRates:
         if node not in self.done:
-            guess = self._guess(node, [self.flow(child) for child in node.inputs])
-            known = self.facts.flows.get(name_of(node))
+            guess = self._guess(node, [self.rates_of(child) for child in node.inputs])
+            known = self.statistics.rates.get(name_of(node))
             if known is not None and known.size is None:
                 known = replace(known, size=guess.size)
             self.done[node] = guess if known is None else known
         return self.done[node]
 
     def is_measured(self, node: Node) -> bool:
-        return name_of(node) in self.facts.flows
+        return name_of(node) in self.statistics.rates
 
     def share(self, node: Node, otherwise: float) -> float:
         """The share of rows, or pairs, that a node lets pass: as it was measured anywhere."""
-        return self.facts.shares.get(share_key(node) or "", otherwise)
+        return self.statistics.shares.get(share_key(node) or "", otherwise)
 
     def partners(self, node: Node) -> float:
         """The share of pairs of a node's inputs that are equal where its condition wants it."""
-        left, right = (size(self.flow(child)) for child in node.inputs)
+        left, right = (size(self.rates_of(child)) for child in node.inputs)
         return equality_share(left, right, _parts(node))
 
     def ends(self, node: Node) -> float:
         """Rows that leave at an end that is known, in an instant: those that nobody takes back."""
-        flow = self.flow(node)
-        return 0.0 if node.pattern is Pattern.MON else max(flow.rate - flow.back, 0.0)
+        rates_of = self.rates_of(node)
+        return 0.0 if node.pattern is Pattern.MON else max(rates_of.rate - rates_of.back, 0.0)
 
-    def _guess(self, node: Node, below: list[Flow]) -> Flow:
+    def _guess(self, node: Node, below: list[RowRates]) -> RowRates:
         match node, below:
             case Scan(domain=domain), _:
-                return Flow(1.0 / UNITS_PER_ROW.get(domain, 1.0), 0.0, 0.0)
+                return RowRates(1.0 / UNITS_PER_ROW.get(domain, 1.0), 0.0, 0.0)
             case TableScan(), _:
                 changes = 0.0 if node.is_static or not below else below[0].rate
-                return Flow(changes, changes, size_of(node))
-            case ((Join() | Attach() | NonRetroactiveJoin()), [left, right]):
+                return RowRates(changes, changes, size_of(node))
+            case ((Join() | SingleJoin() | NonRetroactiveJoin()), [left, right]):
                 return self._joined(node, left, right)
             case ((SemiJoin() | AntiJoin()), [left, right]):
                 return self._matched(node, left, right)
             case ((Intersect() | Minus()), [left, right]):
                 told = HALF * (left.rate + right.rate)
-                return Flow(told, told, HALF * size(left))
+                return RowRates(told, told, HALF * size(left))
             case UnionAll(), [left, right]:
-                return Flow(
+                return RowRates(
                     left.rate + right.rate, left.back + right.back, size(left) + size(right)
                 )
             case _, [only]:
                 return self._of_one(node, only)
-        return Flow(0.0, 0.0, 1.0)
+        return RowRates(0.0, 0.0, 1.0)
 
-    def _joined(self, node: Node, left: Flow, right: Flow) -> Flow:
+    def _joined(self, node: Node, left: RowRates, right: RowRates) -> RowRates:
         tests = [part for part in _parts(node) if not is_equality(part)]
         share = self.share(node, self.partners(node) * PASSES ** len(tests))
         if isinstance(node, NonRetroactiveJoin):
             met = share * size(right)
-            return Flow(left.rate * met, left.back * met, size(left) * met)
-        return Flow(
+            return RowRates(left.rate * met, left.back * met, size(left) * met)
+        return RowRates(
             share * (left.rate * size(right) + right.rate * size(left)),
             share * (left.back * size(right) + right.back * size(left)),
             share * size(left) * size(right),
         )
 
-    def _matched(self, node: SemiJoin | AntiJoin, left: Flow, right: Flow) -> Flow:
+    def _matched(self, node: SemiJoin | AntiJoin, left: RowRates, right: RowRates) -> RowRates:
         """Left rows come, and those that are there change with their partners."""
         share = min(self.share(node, HALF), 1.0)
         touched = self.partners(node) * size(left)
         comes, goes = right.rate * touched, (right.back + self.ends(node.right)) * touched
         if isinstance(node, AntiJoin):
-            return Flow(share * (left.rate + goes), share * (left.back + comes), share * size(left))
+            return RowRates(
+                share * (left.rate + goes), share * (left.back + comes), share * size(left)
+            )
         back = share * (left.back + right.back * touched)
-        return Flow(share * left.rate + (1 - share) * comes, back, share * size(left))
+        return RowRates(share * left.rate + (1 - share) * comes, back, share * size(left))
 
-    def _of_one(self, node: Node, below: Flow) -> Flow:
+    def _of_one(self, node: Node, below: RowRates) -> RowRates:
         rate, back, events = below.rate, below.back, self._events(node)
         match node:
             case Filter(condition=condition):
                 share = self.share(node, PASSES ** len(conditions(condition)))
-                return Flow(rate * share, back * share, size(below) * share)
+                return RowRates(rate * share, back * share, size(below) * share)
             case Range(length=length):
                 return replace(below, size=rate * (length + 1))
             case RangeSlide(length=int(length)):
@@ -157,37 +161,37 @@ class Flows:
                 return replace(below, size=ENDLESS)
             case Rows(count=count, partition_by=keys):
                 most = count * (PARTITIONS if keys else 1.0)
-                return Flow(rate, rate, min(most, ENDLESS))
+                return RowRates(rate, rate, min(most, ENDLESS))
             case DeltaStar():
                 share = self._different(node, below)
-                return Flow(rate * share, back * share, size(below) * share)
+                return RowRates(rate * share, back * share, size(below) * share)
             case Distinct():
                 share = self._different(node, below)
                 gone = (back + self.ends(node.input)) * share
-                return Flow(rate * share, gone, size(below) * share)
+                return RowRates(rate * share, gone, size(below) * share)
             case GroupBy(keys=keys):
                 groups = size(below) * PASSES if keys else 1.0
-                return Flow(events, min(events, groups * self.steps), groups)
+                return RowRates(events, min(events, groups * self.steps), groups)
             case TopK(limit=limit, partition_by=keys):
                 most = ENDLESS if limit is None else limit * (PARTITIONS if keys else 1.0)
                 share = min(1.0, most / max(size(below), 1.0))
-                return Flow(events * share, events * share, min(most, size(below)))
+                return RowRates(events * share, events * share, min(most, size(below)))
             case LookupJoin(left_keys=keys, table=table):
                 met = 1.0 if keys else float(table.rows.num_rows)
-                return Flow(rate * met, back * met, size(below) * met)
+                return RowRates(rate * met, back * met, size(below) * met)
             case Istream():
-                return Flow(rate, 0.0, 0.0)
+                return RowRates(rate, 0.0, 0.0)
             case Dstream():
-                return Flow(events - rate, 0.0, 0.0)
+                return RowRates(events - rate, 0.0, 0.0)
             case Rstream():
-                return Flow(size(below) * min(events, 1.0), 0.0, 0.0)
+                return RowRates(size(below) * min(events, 1.0), 0.0, 0.0)
             case Tagged():
-                return Flow(events, 0.0, 0.0)
+                return RowRates(events, 0.0, 0.0)
             case Stored():
-                return Flow(0.0, 0.0, size(below))
+                return RowRates(0.0, 0.0, size(below))
         return below
 
-    def _different(self, node: Distinct | DeltaStar, below: Flow) -> float:
+    def _different(self, node: Distinct | DeltaStar, below: RowRates) -> float:
         """The share of rows that are different; constants are one row or two."""
         if not any(columns_of(value) for value in lineage_of(node).values()):
             return min(1.0, 2.0 / max(size(below), 1.0))
@@ -196,12 +200,12 @@ class Flows:
     def _events(self, node: Node) -> float:
         """The rows that come, are taken back, or leave the input, in an instant."""
         below = node.inputs[0]
-        flow = self.flow(below)
-        return flow.rate + flow.back + self.ends(below)
+        rates_of = self.rates_of(below)
+        return rates_of.rate + rates_of.back + self.ends(below)
 
 
-def size(flow: Flow) -> float:
-    return 0.0 if flow.size is None else flow.size
+def size(rates_of: RowRates) -> float:
+    return 0.0 if rates_of.size is None else rates_of.size
 
 
 def _parts(node: Node) -> list[Expression]:

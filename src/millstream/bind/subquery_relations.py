@@ -18,7 +18,7 @@ from millstream.algebra.node import Node, walk
 from millstream.bind.correlation import Hole, equal, fill, same
 from millstream.bind.times import check_times
 from millstream.errors import MillstreamError, Place
-from millstream.operators import AntiJoin, Attach, Distinct, Join, Project, SemiJoin
+from millstream.operators import AntiJoin, Distinct, Join, Project, SemiJoin, SingleJoin
 from millstream.operators.project import handed_on
 
 Translate = Callable[[Expression], Expression]
@@ -40,7 +40,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Aside:
+class SubqueryRelation:
     """A relation beside a plan: `links` are its columns with the expressions of the plan they are
     equal to; `holes` are to be filled with the values of those. Without holes in the plan, no link
     column of it is ever NULL."""
@@ -73,11 +73,11 @@ class Keep:
     """
 
     condition: Expression
-    aside: Aside
+    relation: SubqueryRelation
     anti: bool = False
 
     def apply(self, plan: Node, base: Node, translate: Translate) -> Node:
-        rows, ties = self.aside.over(base, translate)
+        rows, ties = self.relation.over(base, translate)
         condition = conjunction([*ties, *conjuncts(translate(self.condition))])
         return (AntiJoin if self.anti else SemiJoin)(condition, plan, rows)
 
@@ -89,16 +89,16 @@ class Hidden:
     `sparse` is the relation without the rows in which all values are NULL, if it is known.
     """
 
-    aside: Aside
+    relation: SubqueryRelation
     values: tuple[str, ...]
-    sparse: Aside | None = None
+    sparse: SubqueryRelation | None = None
 
     def attach(self, plan: Node | None, base: Node | None, translate: Translate) -> Node:
         """The plan with the columns; the relation itself if there is no plan."""
         if plan is None:
-            return self.aside.plan
-        rows, ties = self.aside.over(base or plan, translate)
-        both = Attach(conjunction(ties), plan, rows)
+            return self.relation.plan
+        rows, ties = self.relation.over(base or plan, translate)
+        both = SingleJoin(conjunction(ties), plan, rows)
         if not ties:
             return both
         added = [(n, Column(n, rows.schema.field(n).type)) for n in self.values]
@@ -117,10 +117,10 @@ class Meet:
         condition = translate(self.condition)
         if len(self.hidden) == 1:
             only = self.hidden[0]
-            aside = only.aside
+            relation = only.relation
             if only.sparse is not None and unknown_without(condition, only.values):
-                aside = only.sparse
-            rows, ties = aside.over(base, translate)
+                relation = only.sparse
+            rows, ties = relation.over(base, translate)
         else:
             every, domain = _together(self.hidden, base, translate)
             rows, ties = Distinct(every), [same(v, column) for v, column in domain.items()]
@@ -139,26 +139,26 @@ def _together(
 
     Also gives the columns of it that stand for expressions of the plan.
     """
-    wanted = dict.fromkeys(translate(v) for h in hidden for _, v in h.aside.links)
+    wanted = dict.fromkeys(translate(v) for h in hidden for _, v in h.relation.links)
     domain = {value: Column(f"#domain{i}", value.type) for i, value in enumerate(wanted)}
     rows: Node | None = None
     if domain:
         if plan is None:
             raise MillstreamError(
                 "IN with a subquery needs FROM",
-                hidden[0].aside.place,
+                hidden[0].relation.place,
                 hint="Put the value into a subquery in FROM, and compare it in the select list.",
             )
         rows = Distinct(Project(tuple((c.name, v) for v, c in domain.items()), plan))
     for one in hidden:
-        part = one.aside.plan if plan is None else one.aside.over(plan, translate)[0]
+        part = one.relation.plan if plan is None else one.relation.over(plan, translate)[0]
         if rows is None:
             rows = part
             continue
-        check_times(rows, part, one.aside.place)
+        check_times(rows, part, one.relation.place)
         ties = [
             same(domain[translate(v)], Column(n, part.schema.field(n).type))
-            for n, v in one.aside.links
+            for n, v in one.relation.links
         ]
         both = Join(conjunction(ties), rows, part)
         added = [(n, Column(n, part.schema.field(n).type)) for n in one.values]

@@ -1,4 +1,4 @@
-"""Errands: what of the sources a batch reads, and the reading itself."""
+"""Read tasks: what of the sources a batch reads, and the reading itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
-from millstream.connect.source import Comparison, Slab, Slice, Source, read_wanted
+from millstream.connect.source import Comparison, ReadBatch, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
 from millstream.engine.level import Reading
@@ -30,7 +30,7 @@ TICK = 200_000
 
 
 @dataclass(frozen=True)
-class Errand:
+class ReadTask:
     """Slices of one source to read one after the other.
 
     `prior` is the largest timestamp in slices of the same batch that come before; `now` the clock.
@@ -52,23 +52,23 @@ class Errand:
         }
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Errand:
+    def from_json(data: dict[str, Any]) -> ReadTask:
         slices = tuple(Slice.from_json(s) for s in data["slices"])
-        return Errand(data["source"], slices, data["prior"], data["ended"], data["now"])
+        return ReadTask(data["source"], slices, data["prior"], data["ended"], data["now"])
 
 
-def plan_errands(
+def plan_read_tasks(
     streams: Mapping[str, Stream],
     sources: Mapping[str, Source],
     positions: Mapping[str, dict[str, Any]],
     rows: int,
     now: int,
-) -> tuple[list[Errand], dict[str, dict[str, Any]]]:
-    """The errands of the next batch and the positions after it; none when nothing is there.
+) -> tuple[list[ReadTask], dict[str, dict[str, Any]]]:
+    """The read tasks of the next batch and the positions after it; none when nothing is there.
 
     A position is {"at": the source's own, "ended": whether it has come to its end}.
     """
-    errands: list[Errand] = []
+    tasks: list[ReadTask] = []
     after: dict[str, dict[str, Any]] = {}
     for name, source in sources.items():
         here = positions.get(name) or {"at": source.start(), "ended": False}
@@ -77,37 +77,37 @@ def plan_errands(
             continue
         slices, at, ended = source.plan(here["at"], rows)
         after[name] = {"at": at, "ended": ended}
-        errands += _errands_of(streams[name], source, slices, ended, now)
-    return errands, after
+        tasks += _tasks_of(streams[name], source, slices, ended, now)
+    return tasks, after
 
 
-def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int) -> list[Errand]:
-    """Errands that bring nothing but the time, for streams whose heartbeat follows the clock."""
+def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int) -> list[ReadTask]:
+    """Read tasks that bring nothing but the time, for streams whose heartbeat follows the clock."""
     return [
-        Errand(name, (), None, False, now)
+        ReadTask(name, (), None, False, now)
         for name, stream in streams.items()
         if (stream.is_internal or stream.idle is not None)
         and not positions.get(name, {}).get("ended")
     ]
 
 
-def _errands_of(
+def _tasks_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
-) -> list[Errand]:
+) -> list[ReadTask]:
     if len(slices) <= 1 or stream.ahead is not None or stream.op is not None:
-        return [Errand(stream.name, tuple(slices), None, ended, now)] if slices or ended else []
-    errands, prior = [], None
+        return [ReadTask(stream.name, tuple(slices), None, ended, now)] if slices or ended else []
+    tasks, prior = [], None
     for slice_ in slices:
-        errands.append(Errand(stream.name, (slice_,), prior, ended, now))
+        tasks.append(ReadTask(stream.name, (slice_,), prior, ended, now))
         if stream.order_by is not None and not stream.is_internal:
             largest = source.largest(slice_, stream.order_by)
             prior = largest if prior is None or (largest or DAWN) > prior else prior
-    return errands
+    return tasks
 
 
 @dataclass(frozen=True, eq=False)
-class Haul:
-    """What an errand brings: changes for buckets, late rows, bad rows, and word of the time.
+class ReadResult:
+    """What a read task brings: changes for buckets, late rows, bad rows, and word of the time.
 
     Changes carry the number by which they are put in the order of arrival; `counts` are those of
     the operators that come before an exchange.
@@ -120,49 +120,57 @@ class Haul:
     counts: Counts = field(default_factory=dict)
 
 
-def run_errand(
-    errand: Errand, stream: Stream, source: Source | None, sender: Sender, clock: Clock
-) -> Haul:
-    """Read the slices of an errand and pack their rows for the buckets of the first level."""
+def run_read_task(
+    task: ReadTask, stream: Stream, source: Source | None, sender: Sender, clock: Clock
+) -> ReadResult:
+    """Read the slices of a read task and pack their rows for the buckets of the first level."""
     graph = sender.graph
     known = clock.sources.get(stream.name)
     largest = known.largest if known else None
-    if errand.prior is not None:
-        largest = errand.prior if largest is None else max(largest, errand.prior)
+    if task.prior is not None:
+        largest = task.prior if largest is None else max(largest, task.prior)
     promise = known.promise if known and known.promise is not None else DAWN
-    gate = Gate(largest, max(clock.beats.get(stream.name, DAWN), promise), errand.now)
-    hauls = []
-    for slice_ in errand.slices:
+    gate = Gate(largest, max(clock.beats.get(stream.name, DAWN), promise), task.now)
+    reads = []
+    for slice_ in task.slices:
         assert source is not None
-        slab = read_wanted(
+        read_batch = read_wanted(
             source, slice_, _columns(stream, graph), _judged(stream), _wanted(stream, graph)
         )
-        haul = pack(
+        read = pack(
             stream,
-            slab,
+            read_batch,
             gate,
             sender,
             slice_.seq,
             lambda s=slice_: source.read(s, stream.schema.names),
         )
-        told = haul.headers[0].largest
+        told = read.headers[0].largest
         if told is not None:
             gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
-        gate = replace(gate, beat=max(gate.beat, haul.headers[0].promise or DAWN))
-        hauls.append(haul)
+        gate = replace(gate, beat=max(gate.beat, read.headers[0].promise or DAWN))
+        reads.append(read)
     endings = [
-        Header(name, ended=errand.ended, now=errand.now)
+        Header(name, ended=task.ended, now=task.now)
         for name in (stream.name, *_sides(stream, graph))
     ]
     if stream.op is not None and stream.is_internal:  # a table that has rows begins with the clock
-        endings[0] = replace(endings[0], first=errand.now)
-    return _together(hauls, stream, endings)
+        endings[0] = replace(endings[0], first=task.now)
+    return _together(reads, stream, endings)
 
 
-def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, reread: Any) -> Haul:
-    """Admit the rows of a slab and run the operators without state that come before an exchange."""
+def pack(
+    stream: Stream, read_batch: ReadBatch, gate: Gate, sender: Sender, turn: int, reread: Any
+) -> ReadResult:
+    """Admit the rows of a read batch and run the stateless operators below the first exchange."""
     admitted = admit(
-        stream, slab.rows, slab.seq, slab.errors, gate, lambda: reread().rows, slab.beats
+        stream,
+        read_batch.rows,
+        read_batch.seq,
+        read_batch.errors,
+        gate,
+        lambda: reread().rows,
+        read_batch.beats,
     )
     late = no_rows(late_schema(stream.schema, stream.domain))
     if len(admitted.late):
@@ -170,10 +178,14 @@ def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, rere
         late = late_rows(whole, admitted.late_ts, stream.domain)
     elements = {stream.name: admitted.elements}
     headers = [admitted.header]
-    last = int(slab.seq[-1]) if len(slab.seq) else 0
+    last = int(read_batch.seq[-1]) if len(read_batch.seq) else 0
     last = max(last, *admitted.errors.column("seq").to_pylist(), 0)
     for name, rows, numbers in (
-        (f"{stream.name}.late", late.select(range(1, late.num_columns)), slab.seq[admitted.late]),
+        (
+            f"{stream.name}.late",
+            late.select(range(1, late.num_columns)),
+            read_batch.seq[admitted.late],
+        ),
         (f"{stream.name}.errors", admitted.errors, admitted.errors.column("seq").to_numpy()),
     ):
         if name in sender.graph.scans:
@@ -182,7 +194,7 @@ def pack(stream: Stream, slab: Slab, gate: Gate, sender: Sender, turn: int, rere
             headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
-    return Haul(sent, late, admitted.errors, headers, reading.counts)
+    return ReadResult(sent, late, admitted.errors, headers, reading.counts)
 
 
 def _send(sender: Sender, reading: Reading, turn: int) -> list[tuple[Node, int, Changes, int]]:
@@ -228,15 +240,15 @@ def _wanted(stream: Stream, graph: Graph) -> list[list[Comparison]]:
     return found
 
 
-def _together(hauls: list[Haul], stream: Stream, endings: list[Header]) -> Haul:
-    late = [h.late for h in hauls]
-    errors = [h.errors for h in hauls]
+def _together(reads: list[ReadResult], stream: Stream, endings: list[Header]) -> ReadResult:
+    late = [h.late for h in reads]
+    errors = [h.errors for h in reads]
     layout = late_schema(stream.schema, stream.domain)
-    headers = [h for haul in hauls for h in haul.headers]
-    return Haul(
-        [item for haul in hauls for item in haul.sent],
+    headers = [h for read in reads for h in read.headers]
+    return ReadResult(
+        [item for read in reads for item in read.sent],
         concat_rows(late, layout) if late else no_rows(layout),
         concat_rows(errors, ERRORS) if errors else no_rows(ERRORS),
         [*headers, *endings],
-        add_all({}, (haul.counts for haul in hauls)),
+        add_all({}, (read.counts for read in reads)),
     )

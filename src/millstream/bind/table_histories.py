@@ -12,7 +12,7 @@ import pyarrow as pa
 from millstream.algebra.changes import concat_rows, take_rows
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING
-from millstream.bind.modifications import Deed, bind_modification
+from millstream.bind.modifications import BoundChange, bind_modification
 from millstream.bind.tables import modifications, static_table
 from millstream.catalog import STATEMENTS, Catalog, Stream, Table, kind_of
 from millstream.columns.keys import factorize
@@ -27,7 +27,7 @@ Feed = Callable[[Stream, pa.RecordBatch], None]
 
 
 @dataclass
-class Ledgers:
+class TableHistories:
     """The tables of a catalog that statements change.
 
     `readers` names the queries that read a table. Once a job has been started, `feed` takes later
@@ -36,30 +36,30 @@ class Ledgers:
 
     catalog: Catalog
     readers: Callable[[Table], list[str]]
-    books: dict[str, Ledger] = field(default_factory=dict)
+    books: dict[str, TableHistory] = field(default_factory=dict)
     feed: Feed | None = None
     folder: str = ""
 
     def open(self, table: Table) -> None:
         """Begin with a table as it was declared."""
-        self.books[table.name] = Ledger(table, table.content.rows)
+        self.books[table.name] = TableHistory(table, table.content.rows)
 
     def modify(self, statement: Modification, text: str) -> None:
         """Carry out a statement: on what the table begins with, or as a change at its time."""
         table = self._table(statement)
-        deed, kind = bind_modification(statement, table, text)
+        bound_change, kind = bind_modification(statement, table, text)
         if kind is not None:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))
         if self.feed is not None and table.changes is not None:
             self._put(table)
-            self._feed(table, deed)
+            self._feed(table, bound_change)
             return
-        if deed.at is None:
+        if bound_change.at is None:
             self._check_unread(table, "Write it before the query, or give it a time with AT.")
         book = self._book(table)
-        known = book.write(deed)
-        if deed.at is None:
+        known = book.write(bound_change)
+        if bound_change.at is None:
             table = replace(table, content=static_table(table.name, book.content))
         if (stream := table.changes) is not None:
             known = known if stream.rows is not None else 0
@@ -144,27 +144,27 @@ class Ledgers:
                 hint=hint,
             )
 
-    def _feed(self, table: Table, deed: Deed) -> None:
+    def _feed(self, table: Table, bound_change: BoundChange) -> None:
         assert table.changes is not None and self.feed is not None
-        if deed.at is None and not table.changes.is_internal:
+        if bound_change.at is None and not table.changes.is_internal:
             raise MillstreamError(
                 f'a change of table "{table.name}" needs a time while the job runs',
                 hint="Write AT and the time, or declare the table WITH (time = 'current_time').",
             )
-        done = self._book(table).feed(deed, time.time_ns() // 1000)
+        done = self._book(table).feed(bound_change, time.time_ns() // 1000)
         if done:
             stream = self.placed(table.changes)
             self.feed(stream, stream_rows(stream, done))
 
-    def _book(self, table: Table) -> Ledger:
-        return self.books.setdefault(table.name, Ledger(table, table.content.rows))
+    def _book(self, table: Table) -> TableHistory:
+        return self.books.setdefault(table.name, TableHistory(table, table.content.rows))
 
     def _put(self, table: Table) -> None:
         self.catalog.entries[table.name.lower()] = table
 
 
 @dataclass
-class Ledger:
+class TableHistory:
     """What statements have done to a table: the rows it begins with, and what changed when.
 
     Statements are carried out in the order of their time, those of one time as they were written,
@@ -173,32 +173,32 @@ class Ledger:
 
     table: Table
     loaded: pa.RecordBatch
-    deeds: list[Deed] = field(default_factory=list)
+    bound_changes: list[BoundChange] = field(default_factory=list)
     told: list[Change] = field(default_factory=list)
     fed: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.content = self.present = self.loaded
 
-    def write(self, deed: Deed) -> int:
+    def write(self, bound_change: BoundChange) -> int:
         """Take a statement in, before the job runs; gives how many earlier changes still stand."""
-        late = any(_when(deed) < _when(other) for other in self.deeds[-1:])
+        late = any(_when(bound_change) < _when(other) for other in self.bound_changes[-1:])
         known = len(self.told)
-        self.deeds.append(deed)
+        self.bound_changes.append(bound_change)
         if not late:
-            self._carry_out(deed)
+            self._carry_out(bound_change)
             return known
-        self.deeds.sort(key=_when)
+        self.bound_changes.sort(key=_when)
         self.content = self.present = self.loaded
         self.told = []
-        for one in self.deeds:
+        for one in self.bound_changes:
             self._carry_out(one)
         return 0
 
-    def feed(self, deed: Deed, now: int) -> list[Change]:
+    def feed(self, bound_change: BoundChange, now: int) -> list[Change]:
         """Take a statement in while the job runs; gives what it does."""
-        at = now if deed.at is None else deed.at
-        ops = deed.ops(self.as_of(at), self.table.key)
+        at = now if bound_change.at is None else bound_change.at
+        ops = bound_change.ops(self.as_of(at), self.table.key)
         done = [(at, op, rows) for op, rows in ops if rows.num_rows]
         self.fed += done
         return done
@@ -211,13 +211,13 @@ class Ledger:
                 present = changed(present, op, rows, self.table.key)
         return present
 
-    def _carry_out(self, deed: Deed) -> None:
-        for op, rows in deed.ops(self.present, self.table.key):
+    def _carry_out(self, bound_change: BoundChange) -> None:
+        for op, rows in bound_change.ops(self.present, self.table.key):
             self.present = changed(self.present, op, rows, self.table.key)
-            if deed.at is None:
+            if bound_change.at is None:
                 self.content = self.present
             elif rows.num_rows:
-                self.told.append((deed.at, op, rows))
+                self.told.append((bound_change.at, op, rows))
 
 
 def stream_rows(stream: Stream, changes: list[Change]) -> pa.RecordBatch:
@@ -234,8 +234,8 @@ def stream_rows(stream: Stream, changes: list[Change]) -> pa.RecordBatch:
     )
 
 
-def _when(deed: Deed) -> float:
-    return float("-inf") if deed.at is None else deed.at
+def _when(bound_change: BoundChange) -> float:
+    return float("-inf") if bound_change.at is None else bound_change.at
 
 
 def changed(

@@ -1,18 +1,18 @@
-"""Detour: rows of hot keys go another way, so that all buckets share their work."""
+"""SkewSplit: rows of hot keys go another way, so that all buckets share their work."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from millstream.algebra.node import Node, Spread
+from millstream.algebra.node import Distribution, Node
 from millstream.operators.exchange import Exchange
 
 LEFT, RIGHT = "left", "right"
 
 
 @dataclass(frozen=True, eq=False)
-class Detour(Node):
+class SkewSplit(Node):
     """The rows of an exchange below a join, those of hot keys in other buckets than the key's.
 
     Law: of two rows that must meet, both lie in the bucket of their key, or one of them lies in one
@@ -38,7 +38,7 @@ class Detour(Node):
         assert isinstance(self.input, Exchange) and self.input.by is not None
         return self.input.by
 
-    def spread(self, given: Spread, *others: Spread) -> Spread:
+    def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return None
 
     @property

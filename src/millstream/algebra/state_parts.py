@@ -36,7 +36,7 @@ class Extent(Enum):
 
 
 @dataclass(frozen=True)
-class Kept:
+class StatePart:
     """A part of an operator's state: its name, what is in it, how it lies, and how much it is.
 
     `side` is the input that it is about.
@@ -49,26 +49,26 @@ class Kept:
     side: int = 0
 
 
-def ending(part: str = "due", side: int = 0, of: str = "rows") -> Kept:
+def ending(part: str = "due", side: int = 0, of: str = "rows") -> StatePart:
     """The rows whose expiration lies ahead."""
-    return Kept(part, f"{of} whose end lies ahead", Structure.DUE, Extent.ENDING, side)
+    return StatePart(part, f"{of} whose end lies ahead", Structure.DUE, Extent.ENDING, side)
 
 
-def by_hash(part: str, side: int = 0, words: str | None = None) -> Kept:
+def by_hash(part: str, side: int = 0, words: str | None = None) -> StatePart:
     """Rows that are found by their key."""
-    return Kept(part, words or f"rows of the {part}", Structure.HASH, Extent.ROWS, side)
+    return StatePart(part, words or f"rows of the {part}", Structure.HASH, Extent.ROWS, side)
 
 
 LEFT_AND_RIGHT = (by_hash("left"), by_hash("right", 1))
 
 
-def counted(*sides: str) -> tuple[Kept, ...]:
+def counted(*sides: str) -> tuple[StatePart, ...]:
     """How often every value is there on each side, and the rows whose end lies ahead."""
     return tuple(
         kept
         for side, name in enumerate(sides)
         for kept in (
-            Kept(f"counts {side}", f"values{name}", Structure.COUNTS, Extent.VALUES, side),
+            StatePart(f"counts {side}", f"values{name}", Structure.COUNTS, Extent.VALUES, side),
             ending(f"due {side}", side, f"rows{name}"),
         )
     )

@@ -1,4 +1,4 @@
-"""Attach: rows with the values that a subquery has for each of them."""
+"""SingleJoin: rows with the values that a subquery has for each of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.operators.join import Found, Paired
 
 
 @dataclass(frozen=True, eq=False)
-class Attach(Paired):
+class SingleJoin(Paired):
     """Each left row with the one right row that goes with it: a left row with more columns.
 
     Law: as a Join, but the result is the left tuple still, with its arrival; it is another row
@@ -20,7 +20,7 @@ class Attach(Paired):
     partners: the binder sees to that.
     """
 
-    is_clean: ClassVar[bool] = False  # type: ignore[assignment]
+    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
 
     @cached_property
     def key(self) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Parcels: the job as a file that workers read."""
+"""Job snapshots: the job as a file that workers read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from millstream.engine.store import write_whole
 
 
 @dataclass(frozen=True)
-class Parcel:
+class JobSnapshot:
     """A job with what a worker needs to run it. Written and read by Millstream only.
 
     `scratch` is a folder that all workers share, through which changes go from level to level; when
@@ -49,5 +49,5 @@ class Parcel:
 
 
 @lru_cache(maxsize=4)
-def load_parcel(path: str) -> Parcel:
+def load_job_snapshot(path: str) -> JobSnapshot:
     return pickle.loads(Path(path).read_bytes())

@@ -1,4 +1,4 @@
-"""Detours: the joins whose hot keys many buckets may share."""
+"""Skew splits: the joins whose hot keys many buckets may share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 
 from millstream.algebra.node import (
-    EVERYWHERE,
+    BROADCAST,
     Node,
     home_of,
     map_inputs,
@@ -16,9 +16,7 @@ from millstream.algebra.node import (
 )
 from millstream.operators import (
     AntiJoin,
-    Attach,
     DeltaStar,
-    Detour,
     Distinct,
     Exchange,
     Join,
@@ -26,15 +24,17 @@ from millstream.operators import (
     Range,
     RangeSlide,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
     Stored,
     Tagged,
     UnionAll,
 )
-from millstream.operators.detour import LEFT, RIGHT
-from millstream.plan.levels import level_of, spread_of
+from millstream.operators.skew_split import LEFT, RIGHT
+from millstream.plan.levels import distribution_of, level_of
 
 
-def with_detours(root: Node) -> Node:
+def with_skew_splits(root: Node) -> Node:
     """A distributed plan in which joins may spread hot keys, where nobody relies on how their rows
     lie: who does saves an exchange, and a level, by it."""
     relied = _relied_on(root)
@@ -43,7 +43,7 @@ def with_detours(root: Node) -> Node:
         own = map_inputs(node, visited)
         if isinstance(own, Exchange) and home_of(own.by, 1) is not None:
             own = replace(own, by=one_bucket(own.input.meaning))
-        return own if node in relied else _detoured(own)
+        return own if node in relied else _with_skew_splits(own)
 
     visited = once(visit)
     return visited(root)
@@ -57,7 +57,7 @@ def _relied_on(root: Node) -> set[Node]:
     seen: set[tuple[Node, bool]] = set()
 
     def visit(node: Node, relied: bool) -> None:
-        relied = relied and spread_of(node) is not None
+        relied = relied and distribution_of(node) is not None
         if (node, relied) in seen:
             return
         seen.add((node, relied))
@@ -67,7 +67,7 @@ def _relied_on(root: Node) -> set[Node]:
             case Tagged(input=Exchange(input=below)) | Tagged(input=below) | Stored(input=below):
                 visit(below, True)
             case _:
-                together = relied or node.needs is not None or _must_meet(node)
+                together = relied or node.required_distribution is not None or _must_meet(node)
                 for below in node.inputs:
                     visit(below, together)
 
@@ -77,28 +77,28 @@ def _relied_on(root: Node) -> set[Node]:
 
 def _must_meet(node: Node) -> bool:
     """True of two inputs whose rows meet where they lie; not when the right one is everywhere."""
-    return node.pairs is not None and spread_of(node.inputs[1]) != EVERYWHERE
+    return node.join_keys is not None and distribution_of(node.inputs[1]) != BROADCAST
 
 
-def _detoured(node: Node) -> Node:
-    """A join with detours on both sides, if one of them may be spread."""
-    if not node.takes_right_everywhere:
+def _with_skew_splits(node: Node) -> Node:
+    """A join with skew splits on both sides, if one of them may be spread."""
+    if not node.can_broadcast_right:
         return node
     left, right = node.inputs
     theirs = right.input if isinstance(right, (Distinct, DeltaStar)) else right
     if not (_is_by_columns(left) and _is_by_columns(theirs)):
         return node
     free = []
-    if _only_adds(left) and _ends(theirs):
+    if _never_retracts(left) and _ends(theirs):
         free.append(LEFT)
-    if isinstance(node, Join) and theirs is right and _only_adds(right) and _ends(left):
+    if isinstance(node, Join) and theirs is right and _never_retracts(right) and _ends(left):
         free.append(RIGHT)
     if not free:
         return node
     described = " ".join((left.meaning, theirs.meaning, *free))
     name = f"m{hashlib.sha256(described.encode()).hexdigest()[:8]}"
-    mine = Detour(LEFT, name, tuple(free), left)
-    other: Node = Detour(RIGHT, name, tuple(free), theirs)
+    mine = SkewSplit(LEFT, name, tuple(free), left)
+    other: Node = SkewSplit(RIGHT, name, tuple(free), theirs)
     if theirs is not right:
         other = with_inputs(right, {"input": other})
     return with_inputs(node, {"left": mine, "right": other})
@@ -107,14 +107,14 @@ def _detoured(node: Node) -> Node:
 def _is_by_columns(node: Node) -> bool:
     return (
         isinstance(node, Exchange)
-        and node.by not in (None, EVERYWHERE)
+        and node.by not in (None, BROADCAST)
         and home_of(node.by, 1) is None
     )
 
 
-def _only_adds(exchange: Node) -> bool:
+def _never_retracts(exchange: Node) -> bool:
     """True when no row is taken back, under any strategy: rows come straight from a stream."""
-    return level_of(exchange) == 1 and exchange.only_adds
+    return level_of(exchange) == 1 and exchange.never_retracts
 
 
 def _ends(node: Node) -> bool:
@@ -124,6 +124,6 @@ def _ends(node: Node) -> bool:
             return True
         case Join() | UnionAll():
             return (any if isinstance(node, Join) else all)(map(_ends, node.inputs))
-        case Exchange() | Distinct() | DeltaStar() | SemiJoin() | AntiJoin() | Attach():
+        case Exchange() | Distinct() | DeltaStar() | SemiJoin() | AntiJoin() | SingleJoin():
             return _ends(node.inputs[0])
     return node.stateless and bool(node.inputs) and _ends(node.inputs[0])

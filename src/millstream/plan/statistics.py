@@ -11,7 +11,7 @@ from millstream.plan.names import condition_text, lineage_of, name_of
 
 
 @dataclass(frozen=True)
-class Flow:
+class RowRates:
     """The rows of a node: how many come and are taken back in an instant, and how many are there.
 
     `size` is None where it was not counted; `steps` is how many batches there were for an instant.
@@ -24,24 +24,24 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Statistics:
     """Flows by the names of what is computed, and shares of rows by the condition they pass."""
 
-    flows: Mapping[str, Flow] = field(default_factory=dict)
+    rates: Mapping[str, RowRates] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
-    def of(nodes: Iterable[Node], flows: Mapping[str, Flow]) -> Facts:
+    def of(nodes: Iterable[Node], rates: Mapping[str, RowRates]) -> Statistics:
         """What the measured flows say of conditions, beside the nodes they were measured at."""
         shares: dict[str, float] = {}
         for node in nodes:
-            key, share = share_key(node), _share(node, flows)
+            key, share = share_key(node), _share(node, rates)
             if key is not None and share is not None:
                 shares[key] = share
-        return Facts(flows, shares)
+        return Statistics(rates, shares)
 
 
-NOTHING = Facts()
+NOTHING = Statistics()
 
 
 def share_key(node: Node) -> str | None:
@@ -62,14 +62,14 @@ def share_key(node: Node) -> str | None:
     return None
 
 
-def _share(node: Node, flows: Mapping[str, Flow]) -> float | None:
+def _share(node: Node, rates: Mapping[str, RowRates]) -> float | None:
     """Of a filter rows out for rows in, of a join results for pairs, else size for size."""
-    out = flows.get(name_of(node))
-    found = [flows.get(name_of(child)) for child in node.inputs]
-    below = [flow for flow in found if flow is not None]
+    out = rates.get(name_of(node))
+    found = [rates.get(name_of(child)) for child in node.inputs]
+    below = [rates for rates in found if rates is not None]
     if out is None or len(below) < len(found) or not below:
         return None
-    sizes = [flow.size for flow in (out, *below)]
+    sizes = [rates.size for rates in (out, *below)]
     match node, sizes:
         case Filter(), _:
             return _ratio(out.rate, below[0].rate)

@@ -52,7 +52,7 @@ class Buffer(Enum):
 
 
 @dataclass(frozen=True)
-class Manner:
+class StateLayout:
     """How an operator keeps state.
 
     `lazy` is the share of its time after which a chunk is cleared of expired rows, where nothing
