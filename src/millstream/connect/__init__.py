@@ -11,7 +11,7 @@ __all__ = [
     "OPTIONS",
     "ParquetSink",
     "Sink",
-    "Slab",
+    "ReadBatch",
     "Slice",
     "Source",
     "TextSink",
