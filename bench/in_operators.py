@@ -13,11 +13,11 @@ import numpy as np
 
 from bench.links import Settings, connections, job_of
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.engine.holdings import Holding
 from millstream.engine.job import Job
 from millstream.engine.level import Level, read_scan
+from millstream.state.chunks import State
 
 Figures = dict[str, float]
 

@@ -20,6 +20,7 @@ ORDER = (
     "errors",
     "columns",
     "algebra",
+    "state",
     "aggregates",
     "lang",
     "operators",
@@ -41,7 +42,7 @@ ORDER = (
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
-HELPERS = {"pending", "events", "identity", "index", "by_key", "last_rows", "keyed", "counted"}
+HELPERS = {"keyed", "counted"}
 """Files in operators/ that hold what several operators share."""
 
 

@@ -83,12 +83,12 @@ def test_another_strategy_after_every_batch_does_not_matter(turns: str) -> None:
 @pytest.mark.slow
 def test_large_structures_are_the_same_as_small_ones(monkeypatch) -> None:
     for name, value in (("PAGE_ROWS", 2), ("FEWEST_PAGES", 1), ("MOST_CHUNKS", 2)):
-        monkeypatch.setattr(f"millstream.algebra.state_layout.{name}", value)
-    monkeypatch.setattr("millstream.operators.told_values.MANY", 3)
+        monkeypatch.setattr(f"millstream.state.waiting.{name}", value)
+    monkeypatch.setattr("millstream.state.emitted_values.MANY", 3)
     monkeypatch.setattr("millstream.operators.coalesce.FEW", 1)
-    monkeypatch.setattr("millstream.operators.index.SMALL", 2)
+    monkeypatch.setattr("millstream.state.index.SMALL", 2)
     for name, value in (("MUCH", 1), ("RARELY", 0), ("OFTEN", 0)):
-        monkeypatch.setattr(f"millstream.operators.by_key.{name}", value)
+        monkeypatch.setattr(f"millstream.state.by_key.{name}", value)
     monkeypatch.setattr("millstream.operators.retract.MANY", 1)
     for seed in range(50_000, 50_000 + PER_CONFIGURATION):
         check(seed, {"batch_rows": "6"})

@@ -51,7 +51,7 @@ def present(rows: list[tuple[int, int]], now: int, name: str) -> list[tuple[int,
 def test_content_after_every_batch(
     tmp_path: Path, monkeypatch, name, turns, many, rows_each
 ) -> None:
-    monkeypatch.setattr("millstream.operators.told_values.MANY", many)
+    monkeypatch.setattr("millstream.state.emitted_values.MANY", many)
     chance = random.Random(f"{name} {turns}")
     times = sorted(chance.randrange(60) for _ in range(90))
     rows = [(t, chance.randrange(7)) for t in times]

@@ -155,9 +155,9 @@ def test_a_query_whose_state_grows_has_a_part_without_a_bound() -> None:
 def test_silent_partitions_are_forgotten(tmp_path: Path, monkeypatch, much, most) -> None:
     """A window by rows and time holds nothing of partitions that had no row for that time, and
     counts them anew when they come back; of many it holds a few longer."""
-    monkeypatch.setattr("millstream.operators.by_key.MUCH", much)
-    monkeypatch.setattr("millstream.operators.by_key.OFTEN", 0)
-    monkeypatch.setattr("millstream.operators.index.SMALL", 8)
+    monkeypatch.setattr("millstream.state.by_key.MUCH", much)
+    monkeypatch.setattr("millstream.state.by_key.OFTEN", 0)
+    monkeypatch.setattr("millstream.state.index.SMALL", 8)
     came = [(t, f"k{t % 200}") for t in range(600)]
     (tmp_path / "s.csv").write_text("\n".join(["t,k", *(f"{t},{k}" for t, k in came)]) + "\n")
     session = Session(base=str(tmp_path), tell=lambda text: None)

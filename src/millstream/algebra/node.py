@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.pattern import Label, Pattern, simple
-from millstream.algebra.state import State
 from millstream.algebra.state_layout import StateLayout
 from millstream.algebra.state_parts import StatePart
 from millstream.algebra.time import Span
+
+State = Mapping[str, Any]
+"""What an operator keeps between steps, in parts by name: see millstream.state."""
 
 Step = tuple[State, Changes]
 

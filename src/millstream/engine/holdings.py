@@ -8,13 +8,13 @@ from functools import cached_property
 from pathlib import Path
 
 from millstream.algebra.node import Node
-from millstream.algebra.state import Chunk, Log, Part, State
 from millstream.engine.checkpoint import Checkpoint, Commit, decided, fingerprints, settled
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.store import BucketStore
 from millstream.errors import MillstreamError
 from millstream.plan.statistics import Statistics
+from millstream.state.chunks import Chunk, Log, Part, State
 
 
 @dataclass(frozen=True)

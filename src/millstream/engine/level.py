@@ -9,13 +9,13 @@ import numpy as np
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import BROADCAST, Load, Node, home_of
-from millstream.algebra.state import Log, State
 from millstream.algebra.time import Span
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.measures import Counts, add_all, count
 from millstream.operators import AntiJoin, Exchange, Join, Scan, SemiJoin, SingleJoin, SkewSplit
-from millstream.operators.pending import release
 from millstream.plan.graph import Graph
+from millstream.state.chunks import Log, State
+from millstream.state.pending import release
 
 STEP_ROWS = 131_072
 """A batch is worked through in steps of about this many rows, so that columns stay in the cache."""

@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import Chunk, Log, State
 from millstream.errors import MillstreamError
+from millstream.state.chunks import Chunk, Log, State
 
 MAGIC = b"MILLSTATE1\n"
 TAIL = struct.Struct("<QI")

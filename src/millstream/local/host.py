@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows
 from millstream.algebra.node import Node
-from millstream.algebra.state import Log, State
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
@@ -35,6 +34,7 @@ from millstream.engine.sending import Sender
 from millstream.engine.store import BucketStore
 from millstream.operators import Stored
 from millstream.operators.retract import OPEN
+from millstream.state.chunks import Log, State
 
 Mailbox = dict[tuple[Node, int], list[Changes]]
 

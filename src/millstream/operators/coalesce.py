@@ -11,10 +11,10 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
+from millstream.state.chunks import State
 
 FEW = 16_384
 """Up to so many rows are sent as they are: to look for equal ones costs as much as it saves."""

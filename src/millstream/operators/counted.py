@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, take_rows
-from millstream.algebra.state import Log, State
+from millstream.algebra.identity import identity_of_values
 from millstream.algebra.state_layout import StateLayout
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.tally import tally
-from millstream.operators.events import unfold
-from millstream.operators.identity import identity_of_values
-from millstream.operators.index import Index
+from millstream.state.chunks import Log, State
+from millstream.state.events import unfold
+from millstream.state.index import Index
 
 
 def count_values(

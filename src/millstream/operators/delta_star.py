@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
+from millstream.algebra.identity import identity_of_values
 from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import State
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
@@ -19,9 +19,9 @@ from millstream.columns.order import stable_order
 from millstream.columns.stretches import tell_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
-from millstream.operators.events import cancelled, netted
-from millstream.operators.identity import identity_of_values
-from millstream.operators.told_values import Values, recall, remember
+from millstream.state.chunks import State
+from millstream.state.emitted_values import Values, recall, remember
+from millstream.state.events import cancelled, netted
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,15 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.identity import identity_of_values
 from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.tally import PRESENT
 from millstream.operators.counted import as_counts, count_values, counts_of
-from millstream.operators.identity import identity_of_values
-from millstream.operators.told_values import Values
+from millstream.state.chunks import Log, State
+from millstream.state.emitted_values import Values
+from millstream.state.waiting import add_waiting
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,8 @@ class Distinct(Node):
         restated = [closed.keep(ending & (values.told > span.start + 1)), opened.keep(ending)]
         return {
             "counts 0": as_counts(copies, span.start),
-            "due 0": self.state_layout.buffer.add(
-                Log(), copies.keep(values.until != INFINITY), span.start
+            "due 0": add_waiting(
+                self.state_layout.buffer, Log(), copies.keep(values.until != INFINITY), span.start
             ),
         }, Changes.concat(restated, self.schema)
 

@@ -10,8 +10,8 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.choose import chosen
 from millstream.algebra.expressions import Expression, conjunction
 from millstream.algebra.node import Node, Step
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.state.chunks import State
 
 
 @dataclass(frozen=True, eq=False)

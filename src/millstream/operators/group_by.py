@@ -15,17 +15,17 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.identity import identity_of_version
 from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, Part, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
 from millstream.columns.trace import Trace, follow
-from millstream.operators.by_key import BagByKey, RowByKey
-from millstream.operators.events import Events, settled, unfold
-from millstream.operators.identity import identity_of_version
+from millstream.state.by_key import BagByKey, RowByKey
+from millstream.state.chunks import Log, Part, State
+from millstream.state.events import Events, settled, unfold
 
 PRESENT = "#present"
 """The column of the groups that counts their rows: a group without any is not in the answer."""

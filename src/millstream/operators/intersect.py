@@ -8,11 +8,11 @@ from typing import ClassVar
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import State
 from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import Span
 from millstream.columns.tally import SMALLER
 from millstream.operators.counted import count_values
+from millstream.state.chunks import State
 
 
 @dataclass(frozen=True, eq=False)

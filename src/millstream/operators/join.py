@@ -14,16 +14,16 @@ from numba import njit
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.identity import identity_of_pair
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import State
 from millstream.algebra.state_parts import LEFT_AND_RIGHT, StatePart
 from millstream.algebra.time import Span
 from millstream.columns.hashed import hash_order, meetings
-from millstream.operators.identity import identity_of_pair
-from millstream.operators.index import Index
 from millstream.operators.keyed import Keys
 from millstream.operators.table_scan import label_beside_table
+from millstream.state.chunks import State
+from millstream.state.index import Index
 
 
 @dataclass(frozen=True, eq=False)

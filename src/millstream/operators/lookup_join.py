@@ -14,9 +14,9 @@ from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, name_text
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
+from millstream.state.chunks import State
 
 
 @dataclass(frozen=True, eq=False)

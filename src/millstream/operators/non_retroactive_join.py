@@ -14,15 +14,15 @@ from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
-from millstream.algebra.state import State
 from millstream.algebra.state_parts import StatePart, by_hash
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import meetings
 from millstream.columns.keys import factorize, hashes_of
-from millstream.operators.events import add_up
-from millstream.operators.index import Index
 from millstream.operators.keyed import Keys
 from millstream.operators.to_stream import compact
+from millstream.state.chunks import State
+from millstream.state.events import add_up
+from millstream.state.index import Index
 
 PARTNER = "#partner"
 """The column of results that are kept which tells the table's rows apart."""

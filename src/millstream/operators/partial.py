@@ -12,7 +12,6 @@ from millstream.aggregates.call import AggregateCall
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Node, Step
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
 from millstream.columns.bundles import (
     Bundles,
@@ -23,6 +22,7 @@ from millstream.columns.bundles import (
     same_sum_and_ends,
 )
 from millstream.columns.keys import as_words, factorize, validity
+from millstream.state.chunks import State
 
 WORTH = 4
 """Rows are put together when at least this many come and go together, on average."""

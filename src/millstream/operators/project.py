@@ -13,8 +13,8 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate
 from millstream.algebra.expressions import Column, Expression, name_text
 from millstream.algebra.node import Distribution, Node, Step, home_of
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.state.chunks import State
 
 Outputs = tuple[tuple[str, Expression], ...]
 

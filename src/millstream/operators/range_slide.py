@@ -8,10 +8,10 @@ from typing import ClassVar
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
-from millstream.operators.pending import release
+from millstream.state.chunks import Log, State
+from millstream.state.pending import release
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,11 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, forever
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
-from millstream.operators.events import cancelled
+from millstream.state.chunks import Log, State
+from millstream.state.events import cancelled
+from millstream.state.waiting import add_waiting, due_in
 
 OPEN = "open "
 """How names of state begin that hold rows which were given out open."""
@@ -80,7 +81,7 @@ class Retract(Node):
         counts, opens = self._opens(state, changes)
         if not opens and not log.chunks:
             return {"due": log, **counts}, changes
-        ends = cancelled(Changes.concat(buffer.due(log, span), self.schema))
+        ends = cancelled(Changes.concat(due_in(buffer, log, span), self.schema))
         gone = replace(ends, ts=ends.exp, exp=forever(len(ends)), weight=-ends.weight)
         if not opens:
             kept = log.after(span.end)
@@ -88,7 +89,7 @@ class Retract(Node):
         ahead = (changes.exp > span.end) & (changes.exp != INFINITY)
         opened = replace(changes, exp=changes.exp.copy())
         opened.exp[ahead] = INFINITY
-        kept = buffer.add(log, changes.keep(ahead), span.end)
+        kept = add_waiting(buffer, log, changes.keep(ahead), span.end)
         return {"due": kept, **counts}, Changes.concat([opened, gone], self.schema)
 
     def _opens(self, state: State, changes: Changes) -> tuple[dict[str, pa.RecordBatch], bool]:

@@ -13,13 +13,13 @@ from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, t
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order, group_order
-from millstream.operators.by_key import RowByKey
-from millstream.operators.last_rows import EVER, LastRows, leaves
+from millstream.state.by_key import RowByKey
+from millstream.state.chunks import Log, State
+from millstream.state.last_rows import EVER, LastRows, leaves
 
 
 @dataclass(frozen=True, eq=False)

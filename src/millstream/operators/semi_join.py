@@ -13,16 +13,16 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Expression
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import LEFT_AND_RIGHT, Extent, StatePart, Structure
 from millstream.algebra.time import Span
 from millstream.columns.cover import changes_of_cover
 from millstream.columns.hashed import numbered
-from millstream.operators.index import Index
 from millstream.operators.join import Found, Matcher, Side
 from millstream.operators.keyed import Keys
-from millstream.operators.pending import release
 from millstream.operators.table_scan import label_beside_table
+from millstream.state.chunks import Log, State
+from millstream.state.index import Index
+from millstream.state.pending import release
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, Step
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.state.chunks import State
 
 STAMPS = ("#instant", "#arrival")
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Load, Node, Step
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.to_stream import compact, settle
+from millstream.state.chunks import Log, State
+from millstream.state.waiting import add_waiting
 
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
@@ -72,7 +73,7 @@ class Stored(Node):
         content, ends = state.get("content", Log()), state.get("ending", Log())
         if not ending.all():
             content = _grown(content, rest.keep(~ending), end)
-        ends = self.state_layout.buffer.add(ends, rest.keep(ending), end)
+        ends = add_waiting(self.state_layout.buffer, ends, rest.keep(ending), end)
         return {"content": content, "ending": ends}
 
     def content(self, states: Mapping[str, State], heartbeat: int) -> pa.RecordBatch:

@@ -14,7 +14,6 @@ from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
@@ -24,6 +23,7 @@ from millstream.operators.filter import Filter
 from millstream.operators.lookup_join import StaticTable
 from millstream.operators.project import Project
 from millstream.operators.to_stream import compact
+from millstream.state.chunks import Log, State
 
 SPELLINGS = {
     INSERT: ("insert", "i", "+"),

@@ -15,11 +15,11 @@ from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import StatePart, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
-from millstream.operators.events import net, unfold_all
+from millstream.state.chunks import Log, State
+from millstream.state.events import net, unfold_all
 
 ENTER, UPDATE, LEAVE, NOTHING = 0, 1, 2, 3
 LETTERS = np.frombuffer(b"+u-", np.uint8)

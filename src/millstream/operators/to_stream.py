@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.identity import identity_of_elements
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.columns.order import is_among
-from millstream.operators.events import Events, add_up, net, summed, unfold
-from millstream.operators.identity import identity_of_elements
+from millstream.state.chunks import Log, State
+from millstream.state.events import Events, add_up, net, summed, unfold
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,13 @@ from millstream.algebra.changes import Changes, forever, no_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import Log, State
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import sorted_order
 from millstream.columns.positions import as_intervals, follow_positions
-from millstream.operators.events import summed, unfold
+from millstream.state.chunks import Log, State
+from millstream.state.events import summed, unfold
 
 EVER = 2**61
 """A number of rows that no relation has: the end of a TopK without LIMIT."""

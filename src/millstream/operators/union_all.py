@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.identity import identity_of_side
 from millstream.algebra.node import Distribution, Node, Step, home_of
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
-from millstream.operators.identity import identity_of_side
+from millstream.state.chunks import State
 
 
 @dataclass(frozen=True, eq=False)

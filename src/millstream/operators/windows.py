@@ -8,8 +8,8 @@ from typing import ClassVar
 from millstream.algebra.changes import Changes, forever
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
-from millstream.algebra.state import State
 from millstream.algebra.time import Span
+from millstream.state.chunks import State
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,6 @@ from millstream.operators import (
     Tagged,
     TopK,
 )
-from millstream.operators.by_key import MUCH
 from millstream.plan.distribute import distribute
 from millstream.plan.prices import (
     CALENDAR,
@@ -63,6 +62,7 @@ from millstream.plan.stars import with_stars
 from millstream.plan.statistics import Statistics
 from millstream.rules.pieces import conditions
 from millstream.rules.sizes import is_equality
+from millstream.state.by_key import MUCH
 
 NEGATIVE, DIRECT, UPDATE_PATTERN = "negative", "direct", "update_pattern"
 STRATEGIES = (UPDATE_PATTERN, DIRECT, NEGATIVE)

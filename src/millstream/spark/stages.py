@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, no_rows
 from millstream.algebra.node import Node
-from millstream.algebra.state import Log
 from millstream.algebra.time import DAWN
 from millstream.connect.source import ReadBatch
 from millstream.engine.admit import ERRORS, Gate
@@ -28,6 +27,7 @@ from millstream.engine.read_tasks import ReadResult, ReadTask, pack, run_read_ta
 from millstream.engine.sending import Sender
 from millstream.engine.store import BucketStore, decode, decode_from, encode, encode_to
 from millstream.spark.job_snapshot import JobSnapshot, load_job_snapshot
+from millstream.state.chunks import Log
 
 WIRE = "level int, bucket int, kind string, name string, number long, blob binary"
 WIRE_SCHEMA = pa.schema(

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
-from millstream.algebra.state import Log, Part
 from millstream.algebra.time import DAWN
 from millstream.columns.keys import equal_rows, factorize, hashes_of
-from millstream.operators.index import Index, Latest
+from millstream.state.chunks import Log, Part
+from millstream.state.index import Index, Latest
 
 MUCH = 32_768
 """Up to so many rows are a table."""

@@ -11,7 +11,7 @@ import pytest
 from millstream.algebra.changes import Changes
 from millstream.columns.hashed import hash_order, meetings, numbered, tuple_order
 from millstream.columns.keys import hashes_of
-from millstream.operators.index import Index, Latest
+from millstream.state.index import Index, Latest
 
 SCHEMA = pa.schema([("key", pa.int64())])
 SPREADS = {"few": 3, "some": 50, "many": 2**62}

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import Chunk, Log
 from millstream.algebra.time import DAWN, INFINITY
 from millstream.columns.hashed import hash_order, meetings, tuple_order
 from millstream.columns.keys import equal_rows, hashes_of
+from millstream.state.chunks import Chunk, Log
 
 HASH = "#hash"
 MOST_ALIKE = 4

@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import Log
 from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
+from millstream.state.chunks import Log
+from millstream.state.waiting import add_waiting, due_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,8 @@ def unfold_all(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[
     order: for those who add up events of equal rows anyhow."""
     done, later = changes.split(changes.exp, span.end)
     ahead = later.keep(later.exp != INFINITY)
-    ends = Changes.concat([*buffer.due(due, span), done], changes.schema)
-    return buffer.add(due, ahead, span.end), Events(changes, ends)
+    ends = Changes.concat([*due_in(buffer, due, span), done], changes.schema)
+    return add_waiting(buffer, due, ahead, span.end), Events(changes, ends)
 
 
 def settled(events: Events) -> Events:

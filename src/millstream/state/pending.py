@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.state import Log
 from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import Span
+from millstream.state.chunks import Log
+from millstream.state.waiting import add_waiting, due_in
 
 
 def release(
@@ -15,7 +16,7 @@ def release(
 
     Law: every row comes out once, in the first span whose end is at or after its ts.
     """
-    due = buffer.due(waiting, span, "ts")
+    due = due_in(buffer, waiting, span, "ts")
     now, later = changes.split(changes.ts, span.end)
-    kept = buffer.add(waiting, later, span.end, "ts")
+    kept = add_waiting(buffer, waiting, later, span.end, "ts")
     return kept, Changes.concat([*due, now], changes.schema)

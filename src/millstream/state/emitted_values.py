@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
-from millstream.algebra.state import Log, State
+from millstream.algebra.identity import identity_of_values
 from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.hashed import hash_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
-from millstream.operators.identity import identity_of_values
-from millstream.operators.index import Latest
+from millstream.state.chunks import Log, State
+from millstream.state.index import Latest
+from millstream.state.waiting import add_waiting, due_in
 
 MANY = 32_768
 """Up to so many values are looked through and written whole in every step."""
@@ -75,7 +76,7 @@ class Values:
         hashes = hashes_of(self.rows.columns, len(self))
         return {
             "known": known.add(_entries(self, self.until), hashes, span_end).log,
-            "promised": buffer.add(Log(), _entries(self, self.told), span_end),
+            "promised": add_waiting(buffer, Log(), _entries(self, self.told), span_end),
         }
 
 
@@ -96,7 +97,7 @@ def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recall
         both = concat_rows([kept.rows, changes.rows], schema)
         codes, first = factorize(both.columns, len(kept) + len(changes))
         return Recalled(kept.and_new(both, first[len(kept) :]), codes[len(kept) :])
-    due = Changes.concat(buffer.due(state["promised"], span), schema)
+    due = Changes.concat(due_in(buffer, state["promised"], span), schema)
     both = concat_rows([due.rows, changes.rows], schema)
     codes, rows, hashes = _by_hash(both, len(due) + len(changes))
     told, until = np.full(len(hashes), DAWN), np.full(len(hashes), DAWN)
@@ -129,7 +130,7 @@ def remember(state: State, before: Values, after: Values, end: int, buffer: Buff
     hashes = hashes_of(moved.rows.columns, len(moved))
     grown = {
         "known": known.add(_entries(moved, moved.until), hashes, end).log,
-        "promised": buffer.add(state["promised"], _entries(told, told.told), end),
+        "promised": add_waiting(buffer, state["promised"], _entries(told, told.told), end),
     }
     if grown["known"].rows > MANY // 4:
         return grown

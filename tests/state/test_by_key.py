@@ -8,8 +8,8 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from millstream.algebra.state import Log
-from millstream.operators.by_key import BagByKey, RowByKey
+from millstream.state.by_key import BagByKey, RowByKey
+from millstream.state.chunks import Log
 
 ROWS = pa.schema([("k", pa.int64()), ("w", pa.string()), ("total", pa.float64())])
 BAG = pa.schema([("k", pa.int64()), ("value", pa.string()), ("#count", pa.int64())])
@@ -17,10 +17,10 @@ BAG = pa.schema([("k", pa.int64()), ("value", pa.string()), ("#count", pa.int64(
 
 @pytest.fixture(params=[2, 20, 1000])
 def much(request, monkeypatch):
-    monkeypatch.setattr("millstream.operators.by_key.MUCH", request.param)
-    monkeypatch.setattr("millstream.operators.by_key.RARELY", 0)
-    monkeypatch.setattr("millstream.operators.by_key.OFTEN", 0)
-    monkeypatch.setattr("millstream.operators.index.SMALL", 4)
+    monkeypatch.setattr("millstream.state.by_key.MUCH", request.param)
+    monkeypatch.setattr("millstream.state.by_key.RARELY", 0)
+    monkeypatch.setattr("millstream.state.by_key.OFTEN", 0)
+    monkeypatch.setattr("millstream.state.index.SMALL", 4)
     return request.param
 
 

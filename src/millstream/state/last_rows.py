@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.columns.keys import equal_rows, factorize, hashes_of
-from millstream.operators.index import Index, by_hash
+from millstream.state.index import Index, by_hash
 
 EVER = 2**61
 """A count that no stream reaches: the window of `[Rows Unbounded Slide L]`."""
