@@ -33,18 +33,18 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER
-from millstream.bind.correlation import (
+from millstream.bind.expressions.messages import a, quantifier_of
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.expressions.vocabulary import OPERATORS
+from millstream.bind.names.trees import has_query, is_query
+from millstream.bind.subqueries.correlation import (
     Around,
     Hole,
     Outer,
     completed,
     is_not_null,
 )
-from millstream.bind.expressions import Expressions
-from millstream.bind.messages import a, quantifier_of
-from millstream.bind.subquery_relations import Answer, Hidden, Keep, Meet, SubqueryRelation, Test
-from millstream.bind.trees import has_query, is_query
-from millstream.bind.vocabulary import OPERATORS
+from millstream.bind.subqueries.relations import Answer, Hidden, Keep, Meet, SubqueryRelation, Test
 from millstream.errors import MillstreamError
 from millstream.lang import place_of, to_sql
 from millstream.operators import AntiJoin, Distinct, Filter, GroupBy, Project, UnionAll

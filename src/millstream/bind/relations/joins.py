@@ -19,13 +19,13 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, common_type
-from millstream.bind.constants import coerce
-from millstream.bind.expressions import Expressions
-from millstream.bind.messages import a
-from millstream.bind.scope import Member, Scope
-from millstream.bind.times import check_times
-from millstream.bind.trees import and_parts, has_query
-from millstream.bind.words import find_word
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Member, Scope
+from millstream.bind.names.trees import and_parts, has_query
+from millstream.bind.names.words import find_word
+from millstream.bind.relations.times import check_times
 from millstream.catalog import Table
 from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of

@@ -23,7 +23,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.types import BOOLEAN
-from millstream.bind.scope import Scope
+from millstream.bind.names.scope import Scope
 from millstream.operators import AntiJoin, Join, Project, UnionAll
 from millstream.operators.filter import filtered
 from millstream.operators.project import handed_on

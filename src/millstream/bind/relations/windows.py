@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
-from millstream.bind.scope import Scope
+from millstream.bind.names.scope import Scope
 from millstream.errors import MillstreamError, Place
 from millstream.lang import Interval, StreamWindow, name_place_of, place_of
 from millstream.operators import Now, Range, RangeSlide, Rows, Unbounded

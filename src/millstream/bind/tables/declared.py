@@ -13,7 +13,7 @@ import pyarrow as pa
 from millstream.algebra.changes import no_rows
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, NULL, STRING, TIMESTAMP, type_name
-from millstream.bind.clauses import (
+from millstream.bind.definitions.clauses import (
     STREAM_OPTIONS,
     called,
     declared_columns,
@@ -22,8 +22,8 @@ from millstream.bind.clauses import (
     options_of,
     source_fault,
 )
-from millstream.bind.windows import length_in
-from millstream.bind.words import check_result_name
+from millstream.bind.names.words import check_result_name
+from millstream.bind.relations.windows import length_in
 from millstream.catalog import CURRENT_TIME, STATEMENTS, Fields, Stream, Table
 from millstream.columns.keys import factorize
 from millstream.errors import MillstreamError, closest

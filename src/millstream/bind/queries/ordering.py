@@ -9,10 +9,10 @@ from sqlglot import exp
 from millstream.algebra.expressions import Column, Expression, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER
-from millstream.bind.expressions import Expressions
-from millstream.bind.items import Item
-from millstream.bind.scope import Scope
-from millstream.bind.words import find_word
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.words import find_word
+from millstream.bind.queries.items import Item
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import place_of
 from millstream.operators import Project, TopK

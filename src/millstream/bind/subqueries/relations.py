@@ -15,8 +15,8 @@ from millstream.algebra.expressions import (
     conjuncts,
 )
 from millstream.algebra.node import Node, walk
-from millstream.bind.correlation import Hole, equal, fill, same
-from millstream.bind.times import check_times
+from millstream.bind.relations.times import check_times
+from millstream.bind.subqueries.correlation import Hole, equal, fill, same
 from millstream.errors import MillstreamError, Place
 from millstream.operators import AntiJoin, Distinct, Join, Project, SemiJoin, SingleJoin
 from millstream.operators.project import handed_on

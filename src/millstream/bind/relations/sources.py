@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
-from millstream.bind.joins import Entry, Joined, Joins, Test
-from millstream.bind.scope import Member, Scope
-from millstream.bind.times import domain_of
-from millstream.bind.windows import bind_window
+from millstream.bind.names.scope import Member, Scope
+from millstream.bind.relations.joins import Entry, Joined, Joins, Test
+from millstream.bind.relations.times import domain_of
+from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import StreamWindow, place_of

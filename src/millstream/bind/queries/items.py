@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from millstream.algebra.expressions import Column, Expression
 from millstream.algebra.types import NULL, STRING
-from millstream.bind.constants import coerce
-from millstream.bind.expressions import Expressions
-from millstream.bind.scope import Scope
-from millstream.bind.words import check_name
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.words import check_name
 from millstream.errors import MillstreamError
 from millstream.lang import name_place_of, place_of, to_sql
 

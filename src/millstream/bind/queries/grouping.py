@@ -14,9 +14,9 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal, rewrite, walk
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
-from millstream.bind.constants import coerce
-from millstream.bind.expressions import Expressions
-from millstream.bind.messages import a
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.scalars import Expressions
 from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of, to_sql
 from millstream.operators import GroupBy, Project

@@ -6,10 +6,10 @@ from sqlglot import exp
 
 from millstream.algebra.expressions import Cast, Column, Expression, Literal, walk
 from millstream.algebra.types import INTEGER, NULL, STRING
-from millstream.bind.constants import coerce
-from millstream.bind.expressions import Expressions
-from millstream.bind.grouping import key_name
-from millstream.bind.items import Item, Outputs
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.queries.grouping import key_name
+from millstream.bind.queries.items import Item, Outputs
 from millstream.errors import MillstreamError
 from millstream.lang import name_place_of, place_of, to_sql
 

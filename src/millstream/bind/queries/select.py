@@ -20,22 +20,23 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER
-from millstream.bind.correlation import (
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.trees import and_parts, has_aggregate, has_query, is_query, own_parts
+from millstream.bind.queries.grouping import Grouping, after_grouping
+from millstream.bind.queries.items import Item, Outputs, bind_items
+from millstream.bind.queries.keys import bind_keys
+from millstream.bind.queries.ordering import Ordering, bind_ordering, clause_place
+from millstream.bind.relations.joins import Joined
+from millstream.bind.relations.single import at_most_one
+from millstream.bind.subqueries.correlation import (
     Around,
     Outer,
     completed,
     correlated,
 )
-from millstream.bind.expressions import Expressions
-from millstream.bind.grouping import Grouping, after_grouping
-from millstream.bind.items import Item, Outputs, bind_items
-from millstream.bind.joins import Joined
-from millstream.bind.keys import bind_keys
-from millstream.bind.ordering import Ordering, bind_ordering, clause_place
-from millstream.bind.scope import Scope
-from millstream.bind.single import at_most_one
-from millstream.bind.subqueries import Queries, Rows, Subqueries
-from millstream.bind.subquery_relations import (
+from millstream.bind.subqueries.in_expressions import Queries, Rows, Subqueries
+from millstream.bind.subqueries.relations import (
     Answer,
     Attachment,
     SubqueryRelation,
@@ -43,7 +44,6 @@ from millstream.bind.subquery_relations import (
     Translate,
     is_null_with,
 )
-from millstream.bind.trees import and_parts, has_aggregate, has_query, is_query, own_parts
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Project

@@ -12,10 +12,10 @@ from millstream.algebra.changes import take_rows
 from millstream.algebra.evaluate import cast, castable, evaluate, holds
 from millstream.algebra.expressions import TRUE, Expression, Literal
 from millstream.algebra.types import DATE, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
-from millstream.bind.constants import coerce
-from millstream.bind.expressions import Expressions
-from millstream.bind.messages import a
-from millstream.bind.scope import Member, Scope
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Member, Scope
 from millstream.catalog import Table
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import Delete, Insert, Modification, Update, place_of

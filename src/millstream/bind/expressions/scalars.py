@@ -29,10 +29,9 @@ from millstream.algebra.types import (
     type_from_text,
     type_name,
 )
-from millstream.bind.constants import coerce, literal, with_backslashes
-from millstream.bind.messages import a, misfit, no_function, no_member, not_yet
-from millstream.bind.scope import Scope, is_known, with_names_around
-from millstream.bind.vocabulary import (
+from millstream.bind.expressions.constants import coerce, literal, with_backslashes
+from millstream.bind.expressions.messages import a, misfit, no_function, no_member, not_yet
+from millstream.bind.expressions.vocabulary import (
     ALIASES,
     CLOCKS,
     COMPARISONS,
@@ -43,6 +42,7 @@ from millstream.bind.vocabulary import (
     READING,
     UNITS,
 )
+from millstream.bind.names.scope import Scope, is_known, with_names_around
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
 

@@ -12,9 +12,9 @@ from millstream.aggregates.builtin import NAMES as AGGREGATES
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
-from millstream.bind.scope import Scope
-from millstream.bind.trees import only_tested, stands_around
-from millstream.bind.vocabulary import ALIASES
+from millstream.bind.expressions.vocabulary import ALIASES
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.trees import only_tested, stands_around
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import place_of
 

@@ -8,9 +8,9 @@ from sqlglot import exp
 from millstream.algebra.expressions import Column, Expression, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.types import common_type, type_name
-from millstream.bind.constants import coerce
-from millstream.bind.times import check_times
-from millstream.bind.words import find_word
+from millstream.bind.expressions.constants import coerce
+from millstream.bind.names.words import find_word
+from millstream.bind.relations.times import check_times
 from millstream.errors import MillstreamError, Place
 from millstream.lang import place_of
 from millstream.operators import Distinct, Intersect, Minus, Project, UnionAll

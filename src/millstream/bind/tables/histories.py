@@ -12,8 +12,8 @@ import pyarrow as pa
 from millstream.algebra.changes import concat_rows, take_rows
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING
-from millstream.bind.modifications import BoundChange, bind_modification
-from millstream.bind.tables import modifications, static_table
+from millstream.bind.tables.declared import modifications, static_table
+from millstream.bind.tables.modifications import BoundChange, bind_modification
 from millstream.catalog import STATEMENTS, Catalog, Stream, Table, kind_of
 from millstream.columns.keys import factorize
 from millstream.errors import MillstreamError, Place

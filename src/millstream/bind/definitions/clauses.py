@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from millstream.algebra.time import Domain
 from millstream.algebra.types import type_from_text
-from millstream.bind.windows import length_in
-from millstream.bind.words import check_name, find_word
+from millstream.bind.names.words import check_name, find_word
+from millstream.bind.relations.windows import length_in
 from millstream.catalog import Fields
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import ColumnDef, CreateStream, CreateTable, interval_from_text
