@@ -6,40 +6,31 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
 from millstream.aggregates.builtin import NAMES as AGGREGATES
 from millstream.algebra.evaluate import castable
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
-from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS
+from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import (
     BOOLEAN,
     DOUBLE,
-    INTEGER,
     INTERVAL,
     NULL,
     STRING,
-    TIMESTAMP,
-    common_type,
-    is_numeric,
-    is_temporal,
     type_from_text,
-    type_name,
 )
+from millstream.bind.expressions.calls import Calls
 from millstream.bind.expressions.constants import coerce, literal, with_backslashes
-from millstream.bind.expressions.messages import a, misfit, no_function, no_member, not_yet
+from millstream.bind.expressions.messages import a, no_function, no_member, not_yet
 from millstream.bind.expressions.vocabulary import (
     ALIASES,
     CLOCKS,
     COMPARISONS,
     CONSTANTS,
-    EXAMPLES,
     OPERATORS,
     PARTS,
-    READING,
     UNITS,
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
@@ -61,6 +52,10 @@ class Expressions:
     aggregate: Callable[[exp.Expr, str, list[exp.Expr]], Expression] | None = None
     outer: Callable[[exp.Column], Column | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
+
+    @property
+    def calls(self) -> Calls:
+        return Calls(self.text)
 
     def bind(self, node: exp.Expr) -> Expression:
         """The typed expression; errors point at the part of the text they are about."""
@@ -117,7 +112,7 @@ class Expressions:
                 return self._in(node)
             case exp.ILike():
                 sides = [self._call("lower", [n], node) for n in (node.this, node.expression)]
-                return self._apply("like", sides, [node.this, node.expression], node)
+                return self.calls.apply("like", sides, [node.this, node.expression])
             case exp.Escape(this=exp.Like() | exp.ILike()):
                 return self._escaped(node)
             case exp.Case():
@@ -147,7 +142,7 @@ class Expressions:
     ) -> Call:
         """A comparison of two values as one type; the nodes are what was written on either side."""
         try:
-            call = self._apply(operator, [left, right], written, written[0])
+            call = self.calls.apply(operator, [left, right], written)
         except MillstreamError as error:
             raise error.at(Place.covering(*(place_of(n, self.text) for n in written))) from None
         assert isinstance(call, Call)
@@ -249,7 +244,7 @@ class Expressions:
     def _in(self, node: exp.In) -> Expression:
         value = self.bind(node.this)
         tests = [
-            self._apply("=", [value, self.bind(e)], [node.this, e], node) for e in node.expressions
+            self.calls.apply("=", [value, self.bind(e)], [node.this, e]) for e in node.expressions
         ]
         result = tests[0]
         for test in tests[1:]:
@@ -267,7 +262,7 @@ class Expressions:
         if node.args.get("default") is not None:
             written.append(node.args["default"])
         values = [self.bind(value) for value in written]
-        kind = self._common(values, written, "the values of CASE")
+        kind = self.calls.common(values, written, "the values of CASE")
         if node.args.get("default") is None:
             values.append(Literal(None, NULL))
         values = [coerce(v, kind) for v in values]
@@ -286,20 +281,8 @@ class Expressions:
             )
         strict = not isinstance(node, exp.TryCast)
         if strict and isinstance(value, Literal) and value.value is not None:
-            return self._read(value, kind, node.this)
+            return self.calls.read(value, kind, node.this)
         return coerce(value, kind)
-
-    def _read(self, value: Literal, kind: pa.DataType, node: exp.Expr) -> Literal:
-        """A constant as another type; an error when it cannot be."""
-        read = coerce(value, kind)
-        assert isinstance(read, Literal)
-        if read.value is None:
-            raise MillstreamError(
-                f"{type_name(value.type)} {value} cannot be read as {a(kind)}",
-                place_of(node, self.text),
-                hint=f"Write for example {EXAMPLES[kind]}." if kind in EXAMPLES else None,
-            )
-        return read
 
     def _named(self, node: exp.Anonymous) -> Expression:
         name = str(node.this).lower()
@@ -320,7 +303,7 @@ class Expressions:
         if name in ("if", "iff"):
             return self._if(given, node)
         if name in ("date_part", "datepart") and len(given) == 2 and given[0].is_string:
-            unit = self._unit(given[0], (*UNITS, *PARTS))
+            unit = self.calls.unit(self.bind(given[0]), given[0], (*UNITS, *PARTS))
             return self._call(ALIASES.get(unit, unit), given[1:], node)
         if name in ("instr", "strpos") and len(given) == 2:
             name, given = "position", given[::-1]
@@ -344,7 +327,7 @@ class Expressions:
             )
         condition = self.condition(given[0], "if")
         values = [self.bind(n) for n in given[1:]]
-        kind = self._common(values, given[1:], "the values of if")
+        kind = self.calls.common(values, given[1:], "the values of if")
         yes, no = (coerce(v, kind) for v in values)
         return Case(((condition, yes),), no, kind)
 
@@ -363,109 +346,10 @@ class Expressions:
             hint=hint,
         )
 
-    def _common(
-        self, values: list[Expression], written: Sequence[exp.Expr], what: str
-    ) -> pa.DataType:
-        kind = values[0].type
-        for value, node in zip(values[1:], written[1:]):
-            joined = common_type(kind, value.type)
-            if joined is None:
-                raise MillstreamError(
-                    f"{what} have no common type: {type_name(kind)} and {type_name(value.type)}",
-                    place_of(node, self.text),
-                    hint=f"CAST it to {type_name(kind)}, or the others.",
-                )
-            kind = joined
-        return STRING if kind == NULL else kind
-
     def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
         if name not in FUNCTIONS:
             raise no_function(name, name_place_of(node, self.text))
-        return self._apply(name, [self.bind(n) for n in written], written, node)
-
-    def _apply(
-        self, name: str, arguments: list[Expression], written: Sequence[exp.Expr], node: exp.Expr
-    ) -> Expression:
-        """A call of a function, its arguments cast to the types it asks for."""
-        function = FUNCTIONS[name]
-        if name in ("concat", "concat_ws"):
-            arguments = [coerce(argument, STRING) for argument in arguments]
-        if name in READING:
-            arguments = self._read_texts(arguments, written)
-        signature = function.sign([argument.type for argument in arguments])
-        if signature is None:
-            raise misfit(name, arguments, self._odd_one(name, arguments, written))
-        for position in CONSTANT_ARGUMENTS.get(name, ()):
-            self._check_constant(name, arguments[position], written[position])
-        wanted, result = signature
-        return Call(name, tuple(coerce(v, kind) for v, kind in zip(arguments, wanted)), result)
-
-    def _odd_one(
-        self, name: str, arguments: list[Expression], written: Sequence[exp.Expr]
-    ) -> Place | None:
-        """The place of the one argument of a function that is of a wrong type."""
-        if not name[0].isalpha():
-            return None
-        kinds = [argument.type for argument in arguments]
-        odd = [
-            i
-            for i in range(len(kinds))
-            if FUNCTIONS[name].sign([*kinds[:i], NULL, *kinds[i + 1 :]]) is not None
-        ]
-        return place_of(written[odd[0]], self.text) if len(odd) == 1 else None
-
-    def _check_constant(self, name: str, value: Expression, node: exp.Expr) -> None:
-        place = place_of(node, self.text)
-        if not isinstance(value, Literal):
-            raise MillstreamError(
-                f'this argument of function "{name}" must be a constant',
-                place,
-                hint=f"Write {FUNCTIONS[name].usage}.",
-            )
-        if name == "date_trunc":
-            self._unit(node, UNITS)
-        elif value.value is not None:
-            try:
-                pc.match_substring_regex(pa.array([""]), value.value)
-            except pa.ArrowInvalid:
-                raise MillstreamError(f"{value} is not a regular expression", place) from None
-
-    def _unit(self, node: exp.Expr, units: Sequence[str]) -> str:
-        value = self.bind(node)
-        unit = str(value.value).lower() if isinstance(value, Literal) else ""
-        unit = unit if unit in units else unit.removesuffix("s")
-        if unit not in units:
-            near = closest(unit, tuple(units))
-            raise MillstreamError(
-                f"unit {value} does not exist",
-                place_of(node, self.text),
-                hint=f"Did you mean '{near}'?" if near else f"Write one of {', '.join(units)}.",
-            )
-        return unit
-
-    def _read_texts(
-        self, arguments: list[Expression], written: Sequence[exp.Expr]
-    ) -> list[Expression]:
-        """String constants beside times or numbers, read as what stands beside them."""
-        kinds = [v.type for v in arguments if is_temporal(v.type) or is_numeric(v.type)]
-        if not kinds:
-            return arguments
-        kind = TIMESTAMP if is_temporal(kinds[0]) else kinds[0]
-        kind = DOUBLE if kind == INTEGER and DOUBLE in kinds else kind
-        return [
-            self._read_beside(v, kind, node) if isinstance(v, Literal) and v.type == STRING else v
-            for v, node in zip(arguments, written)
-        ]
-
-    def _read_beside(self, value: Literal, kind: pa.DataType, node: exp.Expr) -> Literal:
-        """Text as a number, with a fraction if it has one, or as a time."""
-        if value.value is None:
-            return value
-        for wanted in (kind, DOUBLE) if is_numeric(kind) else (kind,):
-            read = coerce(value, wanted)
-            if isinstance(read, Literal) and read.value is not None:
-                return read
-        return self._read(value, kind, node)
+        return self.calls.apply(name, [self.bind(n) for n in written], written)
 
 
 def _count(given: Sequence[object]) -> str:

@@ -16,15 +16,16 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope, is_known, not_found_in
 from millstream.bind.names.trees import is_query, mentions, own_parts
 from millstream.bind.names.words import check_name, find_word
+from millstream.bind.queries.beginnings import with_beginning
 from millstream.bind.queries.items import Item
 from millstream.bind.queries.ordering import bind_ordering, clause_place
 from millstream.bind.queries.select import Select
-from millstream.bind.relations.beginnings import with_beginning
-from millstream.bind.relations.joins import Joined
+from millstream.bind.relations.entries import Joined
 from millstream.bind.relations.set_operations import combine
 from millstream.bind.relations.sources import Sources, member_of
 from millstream.bind.subqueries.correlation import Around, Hole, Outer
-from millstream.bind.subqueries.in_expressions import Rows, Subqueries
+from millstream.bind.subqueries.in_expressions import Subqueries
+from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import Answer, SubqueryRelation
 from millstream.catalog import Catalog, View
 from millstream.errors import MillstreamError, Notice, Place

@@ -27,15 +27,16 @@ from millstream.bind.queries.grouping import Grouping, after_grouping
 from millstream.bind.queries.items import Item, Outputs, bind_items
 from millstream.bind.queries.keys import bind_keys
 from millstream.bind.queries.ordering import Ordering, bind_ordering, clause_place
-from millstream.bind.relations.joins import Joined
-from millstream.bind.relations.single import at_most_one
+from millstream.bind.queries.single import at_most_one
+from millstream.bind.relations.entries import Joined
 from millstream.bind.subqueries.correlation import (
     Around,
     Outer,
     completed,
     correlated,
 )
-from millstream.bind.subqueries.in_expressions import Queries, Rows, Subqueries
+from millstream.bind.subqueries.in_expressions import Queries, Subqueries
+from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import (
     Answer,
     Attachment,

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
 from millstream.bind.names.scope import Member, Scope
-from millstream.bind.relations.joins import Entry, Joined, Joins, Test
+from millstream.bind.relations.entries import Entry, Joined, Test
+from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of

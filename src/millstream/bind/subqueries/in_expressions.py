@@ -44,6 +44,7 @@ from millstream.bind.subqueries.correlation import (
     completed,
     is_not_null,
 )
+from millstream.bind.subqueries.membership import Rows, membership, not_in, without_not
 from millstream.bind.subqueries.relations import Answer, Hidden, Keep, Meet, SubqueryRelation, Test
 from millstream.errors import MillstreamError
 from millstream.lang import place_of, to_sql
@@ -51,15 +52,6 @@ from millstream.operators import AntiJoin, Distinct, Filter, GroupBy, Project, U
 
 FALSE = Literal(False, BOOLEAN)
 UNKNOWN = Literal(None, BOOLEAN)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a subquery beside a plan, what ties them to it, and their values."""
-
-    relation: SubqueryRelation
-    conditions: tuple[Expression, ...]
-    values: tuple[Expression, ...]
 
 
 class Queries(Protocol):
@@ -108,17 +100,17 @@ class Subqueries:
         return self.known[said]
 
     def _test(self, node: exp.Expr, expressions: Expressions, clause: str) -> list[Test]:
-        inner, negated = _without_not(node)
+        inner, negated = without_not(node)
         if isinstance(inner, exp.Exists):
             rows = self.queries.presence(inner.this, self.around)
             return [Keep(conjunction(list(rows.conditions)), rows.relation, negated)]
-        member = _membership(inner)
+        member = membership(inner)
         if member is not None and not has_query(member[0]):
             operand, query, outside = member
             rows = self.queries.rows(query, self.around)
             pairs = self._pairs(operand, query, rows, expressions)
             if negated != outside:
-                return _not_in(pairs, rows)
+                return not_in(pairs, rows)
             equal = [Call("=", pair, BOOLEAN) for pair in pairs]
             return [Keep(conjunction([*rows.conditions, *equal]), rows.relation)]
         condition = expressions.condition(node, clause)
@@ -152,9 +144,9 @@ class Subqueries:
         match node:
             case exp.Exists():
                 return self._exists(node.this)
-            case exp.Binary(expression=exp.All() | exp.Any()) if _membership(node) is None:
+            case exp.Binary(expression=exp.All() | exp.Any()) if membership(node) is None:
                 return self._compared(node, expressions)
-        member = _membership(node)
+        member = membership(node)
         if member is None:
             return self._scalar(node)
         operand, query, outside = member
@@ -357,56 +349,6 @@ def _counts() -> tuple[AggregateCall, AggregateCall]:
 
 def _outputs(outer: Outer | None) -> list[tuple[str, Expression]]:
     return [] if outer is None else outer.outputs
-
-
-def _without_not(node: exp.Expr) -> tuple[exp.Expr, bool]:
-    """A condition without the NOTs and parentheses around it, and whether it is negated."""
-    negated = False
-    while isinstance(node, (exp.Not, exp.Paren)):
-        negated ^= isinstance(node, exp.Not)
-        node = node.this
-    return node, negated
-
-
-def _membership(node: exp.Expr) -> tuple[exp.Expr, exp.Expr, bool] | None:
-    """(operand, subquery, whether it must not be in it) of IN, = ANY and <> ALL."""
-    match node:
-        case exp.In() if node.args.get("query") is not None:
-            return node.this, node.args["query"], False
-        case exp.EQ(expression=exp.Any()) if is_query(node.expression.this):
-            return node.this, node.expression.this, False
-        case exp.NEQ(expression=exp.All()) if is_query(node.expression.this):
-            return node.this, node.expression.this, True
-    return None
-
-
-def _not_in(pairs: list[tuple[Expression, Expression]], rows: Rows) -> list[Test]:
-    """NOT IN: no row of the subquery may be equal, or unknown to be.
-
-    Unknown is a NULL beside any row, and a value beside a NULL: of the subquery's rows it matters
-    only that there are any (told as true) and that there is a NULL (told as false).
-    """
-    mixed = any(columns_of(y) - set(rows.relation.plan.schema.names) for _, y in pairs)
-    if rows.conditions or rows.relation.links or mixed or len(pairs) > 1:
-        unequal = [_maybe_equal(*pair) for pair in pairs]
-        return [Keep(conjunction([*rows.conditions, *unequal]), rows.relation, anti=True)]
-    (mine, theirs), plan, place = pairs[0], rows.relation.plan, rows.relation.place
-    present = SubqueryRelation(Filter(is_not_null(theirs), plan), place=place)
-    missing = Filter(Call("is_null", (theirs,), BOOLEAN), plan)
-    unknown = UnionAll(Project((("#in0", TRUE),), plan), Project((("#in0", FALSE),), missing))
-    is_null = Call("is_null", (mine,), BOOLEAN)
-    makes_unknown = Call("=", (is_null, Column("#in0", BOOLEAN)), BOOLEAN)
-    return [
-        Keep(makes_unknown, SubqueryRelation(Distinct(unknown), place=place), anti=True),
-        Keep(Call("=", (mine, theirs), BOOLEAN), present, anti=True),
-    ]
-
-
-def _maybe_equal(left: Expression, right: Expression) -> Expression:
-    """True when equality is true or unknown."""
-    equal = Call("=", (left, right), BOOLEAN)
-    nulls = [Call("is_null", (side,), BOOLEAN) for side in (left, right)]
-    return Call("or", (Call("or", (equal, nulls[0]), BOOLEAN), nulls[1]), BOOLEAN)
 
 
 def _or_null(plan: Node, outer: Outer | None, value: Column) -> Node:
