@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError, closest
-from millstream.lang.expressions import Expressions
+from millstream.lang.grammar.core import Core
 from millstream.lang.interval import LONGEST, Interval, interval_of, interval_of_parts
 from millstream.lang.nodes import StreamWindow
 
@@ -17,7 +17,7 @@ OPENINGS = ("Now", "Range", "Rows", "Partition By", "Unbounded")
 EXAMPLE = "Write for example [Range 5 Minutes], [Rows 100] or [Now]."
 
 
-class Windows(Expressions):
+class Windows(Core):
     """Stream to relation, as CQL writes it."""
 
     def _parse_stream_window(self) -> StreamWindow | None:
@@ -63,7 +63,7 @@ class Windows(Expressions):
         return {"kind": "unbounded", **slide}
 
     def _parse_range_window(self) -> dict[str, Any]:
-        length = self._parse_length("Range")
+        length = self.read_length("Range")
         self._match_text_seq("PRECEDING")
         if self._match(TokenType.ROWS):
             return self._parse_rows_window(self._parse_count("Rows"), length)
@@ -72,7 +72,7 @@ class Windows(Expressions):
     def _parse_rows_window(self, rows: int, length: Interval | None) -> dict[str, Any]:
         self._match_text_seq("PRECEDING")
         if length is None and self._match(TokenType.RANGE):
-            length = self._parse_length("Range")
+            length = self.read_length("Range")
             self._match_text_seq("PRECEDING")
         return {"kind": "rows", "rows": rows, "range": length, **self._parse_slide_by_rows()}
 
@@ -88,7 +88,7 @@ class Windows(Expressions):
             self.guarded(error, first, self._prev if columns else first)
         length = None
         if self._match(TokenType.RANGE):
-            length = self._parse_length("Range")
+            length = self.read_length("Range")
             self._match_text_seq("PRECEDING")
         if not self._match(TokenType.ROWS):
             self.expect(
@@ -123,7 +123,7 @@ class Windows(Expressions):
         if not self._match_text_seq("SLIDE"):
             return {}
         first = self._curr
-        slide = self._parse_length("Slide")
+        slide = self.read_length("Slide")
         if not slide.amount:
             self.guarded(
                 MillstreamError("a window cannot slide by 0", hint="Leave Slide out."),
@@ -132,10 +132,11 @@ class Windows(Expressions):
             )
         return {"slide": slide}
 
-    def _parse_length(self, word: str) -> Interval:
+    def read_length(self, word: str) -> Interval:
         """Take a length of time: `1 Hour 30 Minutes`, `INTERVAL '5' MINUTE`, or a bare number."""
         first = self._curr
-        if interval := self._parse_interval():
+        interval: Any = self._parse_interval()
+        if interval is not None:
             length = self._try_here(lambda: interval_of(interval), first)
         else:
             length = self._parse_plain_length(word)

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from millstream.lang.queries import Queries
+from millstream.lang.grammar.queries import Queries
+from millstream.lang.grammar.windows import Windows
 
 
-class Sources(Queries):
+class Sources(Queries, Windows):
     """The FROM clause."""
 
     JOIN_METHODS: ClassVar = {TokenType.NATURAL}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 from sqlglot.errors import ParseError
 from sqlglot.parser import Parser
@@ -32,20 +32,6 @@ CLAUSES = [
     "SELECT",
 ]
 CLAUSE_PAIRS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"}
-STATEMENTS = (
-    "SELECT",
-    "CREATE",
-    "STREAM",
-    "INSERT",
-    "UPDATE",
-    "DELETE",
-    "DROP",
-    "SHOW",
-    "DESCRIBE",
-    "EXPLAIN",
-    "SET",
-    "WITH",
-)
 CLAUSES_NOT_YET = [
     "LATERAL",
     "MATCH_RECOGNIZE",
@@ -78,6 +64,9 @@ class SyntaxFault(ParseError):
 
 class Faults(Parser):
     """A parser that says what is wrong in the house's words."""
+
+    BEGINNINGS: ClassVar[tuple[str, ...]] = ("SELECT", "WITH")
+    """The words that a statement can begin with."""
 
     def fail(
         self,
@@ -160,7 +149,7 @@ class Faults(Parser):
     def _guess(self, token: Token) -> str | None:
         """A hint for a misspelt keyword, a length of time, or a forgotten semicolon."""
         word = token.text.upper()
-        if word in STATEMENTS and token.token_type in (TokenType.VAR, TokenType.SELECT):
+        if word in self.BEGINNINGS and token.token_type in (TokenType.VAR, TokenType.SELECT):
             return "End the statement before it with a semicolon."
         if token.token_type != TokenType.VAR or len(word) < 4:
             return None

@@ -10,7 +10,7 @@ from sqlglot.parser import build_mod
 from sqlglot.tokens import TokenType
 
 from millstream.errors import MillstreamError
-from millstream.lang.literals import Literals
+from millstream.lang.grammar.core import Core
 
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
@@ -27,7 +27,7 @@ def _call_like(name: str) -> Callable[[Any, Any], exp.Expr]:
     return parse
 
 
-class Expressions(Literals):
+class Expressions(Core):
     """Expressions over columns, constants and calls."""
 
     FUNCTIONS: ClassVar = {"MOD": build_mod}
@@ -47,7 +47,7 @@ class Expressions(Literals):
     }
     TERM: ClassVar = {TokenType.DASH: exp.Sub, TokenType.PLUS: exp.Add}
     RANGE_PARSERS: ClassVar = {
-        kind: Literals.RANGE_PARSERS[kind]
+        kind: Core.RANGE_PARSERS[kind]
         for kind in (
             TokenType.BETWEEN,
             TokenType.IN,

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from millstream.lang.names import Names
-from millstream.lang.nodes import STREAM_OPERATORS
+from millstream.lang.grammar.core import Core
 
 _TRIMS = {"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}
 _PARTS = [
@@ -43,7 +42,7 @@ def _closed(parse: Callable[[Any], exp.Expr]) -> Callable[[Any], exp.Expr]:
     return parse_closed
 
 
-class Calls(Names):
+class Calls(Core):
     """Function calls, all of them `exp.Anonymous(this=name, expressions=arguments)`.
 
     Only CAST, TRY_CAST, EXTRACT, `mod` and the subquery predicates have nodes of their own.
@@ -85,13 +84,6 @@ class Calls(Names):
                 return self.expression(made(this=query.unnest()))
         return node
 
-    def _at_stream_operator(self) -> bool:
-        return (
-            self._curr.token_type == TokenType.VAR
-            and self._next.token_type == TokenType.L_PAREN
-            and self._curr.text.lower() in STREAM_OPERATORS
-        )
-
     def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
         if self._match(TokenType.DISTINCT):
             items = self._parse_csv(self._parse_disjunction) or self.expect("an expression")
@@ -118,10 +110,10 @@ class Calls(Names):
         if not self._match(TokenType.ALIAS):
             self.expect("AS", hint="Write CAST(x AS type).")
         node = exp.Cast if strict else exp.TryCast
-        return self.expression(node(this=this, to=self._parse_type_name()))
+        return self.expression(node(this=this, to=self.read_type()))
 
     def _parse_dcolon(self) -> exp.Expr | None:
-        return self._parse_type_name()
+        return self.read_type()
 
     def _parse_extract(self) -> exp.Extract:
         if self._curr.text.upper() not in _PARTS:

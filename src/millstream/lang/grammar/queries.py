@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
+from millstream.lang.grammar.selects import Selects
 from millstream.lang.nodes import ToStream
-from millstream.lang.selects import Selects
 
 
 class Queries(Selects):

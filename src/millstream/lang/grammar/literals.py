@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError
-from millstream.lang.calls import Calls
+from millstream.lang.grammar.core import Core
 from millstream.lang.interval import CALENDAR_UNITS, interval_of_parts, known_unit, split_parts
 from millstream.lang.nodes import TypeName
 
@@ -42,11 +41,11 @@ def _star(self: Any, token: Token) -> exp.Expr:
     return self.expression(exp.Star(), token)
 
 
-class Literals(Calls):
+class Literals(Core):
     """Constants, and the notes that every leaf of the tree carries."""
 
     PRIMARY_PARSERS: ClassVar = {
-        TokenType.STRING: Calls.PRIMARY_PARSERS[TokenType.STRING],
+        TokenType.STRING: Core.PRIMARY_PARSERS[TokenType.STRING],
         TokenType.NUMBER: _number,
         TokenType.NULL: lambda self, token: self.expression(exp.Null(), token),
         TokenType.TRUE: lambda self, token: self.expression(exp.Boolean(this=True), token),
@@ -116,12 +115,6 @@ class Literals(Calls):
 
     def _check_interval(self, parts: list[tuple[str, str]], first: Token) -> None:
         self._try_here(lambda: interval_of_parts(parts), first)
-
-    def _try_here(self, read: Callable[[], Any], first: Token) -> Any:
-        try:
-            return read()
-        except MillstreamError as error:
-            self.guarded(error, first, self._prev)
 
     def _parse_primary(self) -> exp.Expr | None:
         two_strings = self._curr.token_type == self._next.token_type == TokenType.STRING

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from millstream.lang.grammar.core import Core
 from millstream.lang.nodes import FORMS
-from millstream.lang.windows import Windows
 
 _LIST_STARTS = {
     TokenType.VAR,
@@ -23,16 +23,16 @@ _LIST_STARTS = {
     TokenType.DISTINCT,
     TokenType.LEFT,
     TokenType.RIGHT,
-    *Windows.ID_VAR_TOKENS,
+    *Core.ID_VAR_TOKENS,
 }
 _OF_WHOLE_RESULT = (TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET)
 
 
-class Selects(Windows):
+class Selects(Core):
     """One SELECT, from the word to its last clause."""
 
     QUERY_MODIFIER_PARSERS: ClassVar = {
-        kind: Windows.QUERY_MODIFIER_PARSERS[kind]
+        kind: Core.QUERY_MODIFIER_PARSERS[kind]
         for kind in (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, *_OF_WHOLE_RESULT)
     }
 
