@@ -7,7 +7,7 @@ NOT_YET = {
     "REGISTER": "Write CREATE STREAM name (columns) SOURCE '…'.",
     "AGGREGATE": "Use one of the built-in aggregates.",
     "VALUES": "Write SELECT.",
-    "TABLE": "Write CREATE TABLE, or SELECT * FROM the table.",
+    "TABLE": "Write CREATE TABLE, or TABLE and the name of a table.",
     "VIEW": "Write CREATE VIEW.",
 }
 NEVER = [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from millstream.lang.grammar.bare import Bare
 from millstream.lang.grammar.calls import Calls
 from millstream.lang.grammar.expressions import Expressions
 from millstream.lang.grammar.literals import Literals
-from millstream.lang.grammar.sources import Sources
 
 
-class Grammar(Sources, Expressions, Literals, Calls):
+class Grammar(Bare, Expressions, Literals, Calls):
     """Reads queries and expressions; statements around them are read by `families/`."""
