@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +25,14 @@ from millstream.algebra.types import (
 from millstream.bind.expressions.constants import coerce
 from millstream.bind.expressions.messages import a, misfit
 from millstream.bind.expressions.vocabulary import EXAMPLES, READING, UNITS
-from millstream.errors import MillstreamError, Place, closest
+from millstream.errors import MillstreamError, Notice, Place, closest
 from millstream.lang import place_of
+
+EXACT = Notice(
+    "the quotient of two integers is exact: 7 / 2 is 3.5",
+    "Write div to truncate: 7 div 2 is 3.",
+)
+"""Elsewhere such a quotient is truncated, and (a / 2) * 2 = a holds for even numbers only."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Calls:
     """Makes calls of functions from bound arguments; errors point into `text`."""
 
     text: str
+    notices: list[Notice] = field(default_factory=list)
 
     def apply(
         self, name: str, arguments: list[Expression], written: Sequence[exp.Expr]
@@ -49,6 +56,8 @@ class Calls:
             raise misfit(name, arguments, self._odd_one(name, arguments, written))
         for position in CONSTANT_ARGUMENTS.get(name, ()):
             self._check_constant(name, arguments[position], written[position])
+        if name == "/" and all(argument.type == INTEGER for argument in arguments):
+            self.notices.append(EXACT)
         wanted, result = signature
         return Call(name, tuple(coerce(v, kind) for v, kind in zip(arguments, wanted)), result)
 

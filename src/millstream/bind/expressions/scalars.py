@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -34,7 +34,7 @@ from millstream.bind.expressions.vocabulary import (
     UNITS,
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
-from millstream.errors import MillstreamError, Place, closest
+from millstream.errors import MillstreamError, Notice, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
 
 
@@ -43,7 +43,8 @@ class Expressions:
     """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
 
     `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
-    a subquery, `subquery` takes subqueries where they may stand.
+    a subquery, `subquery` takes subqueries where they may stand. `notices` takes what the author
+    should know.
     """
 
     scope: Scope
@@ -52,10 +53,11 @@ class Expressions:
     aggregate: Callable[[exp.Expr, str, list[exp.Expr]], Expression] | None = None
     outer: Callable[[exp.Column], Column | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
+    notices: list[Notice] = field(default_factory=list)
 
     @property
     def calls(self) -> Calls:
-        return Calls(self.text)
+        return Calls(self.text, self.notices)
 
     def bind(self, node: exp.Expr) -> Expression:
         """The typed expression; errors point at the part of the text they are about."""

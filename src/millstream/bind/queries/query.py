@@ -133,7 +133,9 @@ class _Binder:
     def _test(self, plan: Node, scope: Scope, conditions: list[exp.Expr]) -> Node:
         """The rows of a join that meet conditions with subqueries in its ON."""
         subqueries = Subqueries(self, Around(scope))
-        expressions = Expressions(scope, self.text, "ON", subquery=subqueries.value)
+        expressions = Expressions(
+            scope, self.text, "ON", subquery=subqueries.value, notices=self.notices
+        )
         base = plan
         for test in subqueries.tests(conditions, expressions, "ON"):
             plan = test.apply(plan, base, lambda value: value)
@@ -239,7 +241,7 @@ class _Binder:
             )
         member = member_of("", answer.plan)
         items = [Item(name, Column(c, kind), node) for name, c, kind in member.columns]
-        expressions = Expressions(Scope((member,)), self.text, "ORDER BY")
+        expressions = Expressions(Scope((member,)), self.text, "ORDER BY", notices=self.notices)
         ordering = bind_ordering(node, items, expressions, self.notices)
         if ordering is None:
             return answer

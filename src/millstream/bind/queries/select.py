@@ -181,7 +181,12 @@ class Select:
     def _expressions(self, clause: str) -> Expressions:
         outer = None if self.outer is None else self.outer.find
         return Expressions(
-            self.scope, self.text, clause, outer=outer, subquery=self.subqueries.value
+            self.scope,
+            self.text,
+            clause,
+            outer=outer,
+            subquery=self.subqueries.value,
+            notices=self.queries.notices,
         )
 
     def _conditions(self, word: str, expressions: Expressions) -> Conditions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -15,7 +15,7 @@ from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import and_parts, has_query
 from millstream.bind.names.words import find_word
 from millstream.bind.relations.entries import Entry
-from millstream.errors import MillstreamError, Place
+from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import name_place_of, place_of
 
 
@@ -34,6 +34,7 @@ class JoinConditions:
     """Binds the condition of a join over the names of both sides; errors point into `text`."""
 
     text: str
+    notices: list[Notice] = field(default_factory=list)
 
     def between(
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str
@@ -65,7 +66,7 @@ class JoinConditions:
         node = join.args.get("on")
         if node is None:
             return scope, On()
-        binder = Expressions(scope, self.text, "ON")
+        binder = Expressions(scope, self.text, "ON", notices=self.notices)
         if not has_query(node):
             return scope, On(tuple(conjuncts(binder.condition(node, "ON"))))
         parts = and_parts(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -24,7 +24,7 @@ from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.join_conditions import JoinConditions
 from millstream.bind.relations.placing import merged, placed, renamed
 from millstream.bind.relations.times import check_times
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import (
     AntiJoin,
@@ -51,10 +51,11 @@ class Joins:
     text: str
     test: Test
     where: exp.Expr | None = None
+    notices: list[Notice] = field(default_factory=list)
 
     @property
     def conditions(self) -> JoinConditions:
-        return JoinConditions(self.text)
+        return JoinConditions(self.text, self.notices)
 
     def combine(self, entries: list[tuple[exp.Join | None, Entry]]) -> Joined:
         """The entries, each with the join that it stands in, as one plan.

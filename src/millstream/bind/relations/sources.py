@@ -51,7 +51,7 @@ class Sources:
         streams = sum(entry.streams for _, entry in entries)
         if self.stamped and streams == 1:
             entries = [(join, _stamped(entry)) for join, entry in entries]
-        joined = Joins(self.text, self.test, where).combine(entries)
+        joined = Joins(self.text, self.test, where, self.notices).combine(entries)
         self._tell_alone([entry for _, entry in entries])
         return joined, streams
 
