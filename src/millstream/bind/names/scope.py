@@ -156,7 +156,7 @@ def is_known(scope: Scope, node: exp.Column) -> bool:
 
 
 def not_found_in(scope: Scope, node: exp.Column) -> None:
-    """Remember of a name in a subquery where it was looked for in vain: messages tell it."""
+    """Note where a name of a subquery was searched and not found, for messages."""
     node.meta["around"] = (*node.meta.get("around", ()), *scope.members)
 
 

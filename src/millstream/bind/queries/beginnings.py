@@ -1,4 +1,4 @@
-"""The beginning of a query's time, told to the operators that have rows from it on."""
+"""The beginning of a query's time, for the operators that have rows from that instant on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.operators import GroupBy, Scan, TableScan
 def with_beginning(plan: Node, catalog: Catalog) -> Node:
     """The plan, in which tables and aggregates without groups begin with the streams of the query.
 
-    They begin with those below them unless they are told otherwise; views keep their own time.
+    Without `since` they begin with the streams below them; views keep their own beginning.
     """
     every = streams_of(plan)
     views = {id(e.plan) for e in catalog.entries.values() if isinstance(e, View)}
@@ -22,7 +22,7 @@ def with_beginning(plan: Node, catalog: Catalog) -> Node:
         if id(node) in views:
             return node
         if id(node) not in done:
-            done[id(node)] = _told(map_inputs(node, visit), every)
+            done[id(node)] = _since(map_inputs(node, visit), every)
         return done[id(node)]
 
     return visit(plan)
@@ -33,7 +33,7 @@ def streams_of(plan: Node) -> tuple[str, ...]:
     return tuple(sorted({node.stream for node in walk(plan) if isinstance(node, Scan)}))
 
 
-def _told(node: Node, every: tuple[str, ...]) -> Node:
+def _since(node: Node, every: tuple[str, ...]) -> Node:
     match node:
         case GroupBy(keys=(), since=()) | TableScan(since=()) if streams_of(node) != every:
             return replace(node, since=every)

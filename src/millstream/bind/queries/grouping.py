@@ -263,7 +263,7 @@ def _parameter(
         return ","
     if not (isinstance(values[1], Literal) and isinstance(values[1].value, str)):
         raise MillstreamError(
-            "what stands between the values must be a constant string",
+            "the separator of string_agg must be a constant string",
             place_of(given[1], text),
             hint="Write string_agg(name, ', ').",
         )

@@ -102,8 +102,8 @@ class JoinConditions:
         shared = [name for name, _ in right.all_columns() if name.lower() in mine]
         if not shared:
             raise MillstreamError(
-                f"NATURAL JOIN finds no column that {entry.described} shares with what stands "
-                "before it",
+                f"NATURAL JOIN finds no column that {entry.described} shares with the "
+                "entries before it",
                 self.word("NATURAL", entry),
                 hint="Write JOIN … ON with a condition, or CROSS JOIN.",
             )

@@ -87,7 +87,7 @@ class Joins:
             raise MillstreamError(
                 f"{side} {kind} JOIN does not exist",
                 self.conditions.word(side, entry),
-                hint=f"Write {kind} JOIN, with what is to be kept on the left.",
+                hint=f"Write {kind} JOIN, with the rows to keep on the left.",
             )
         if kind == "OUTER" and not side:
             raise MillstreamError(
@@ -176,7 +176,8 @@ class Joins:
             raise MillstreamError(
                 f"{entry.described} is NON RETROACTIVE and meets the tuples of one stream",
                 place_of(entry.node, self.text),
-                detail="What stands before it is made of others, and has no instant of its own.",
+                detail="The rows before it are derived from others, and have no instant of their "
+                "own.",
                 hint="Join the stream with it first, or in a subquery in FROM.",
             )
 

@@ -63,7 +63,8 @@ class Sources:
                 Notice(
                     f"{changing[0].described} is NON RETROACTIVE and stands without a stream: "
                     "its changes change results, as those of other tables do",
-                    "Join the stream with it, so that each tuple meets what was there before it.",
+                    "Join the stream with it, so that each tuple meets the rows that were there "
+                    "before it.",
                 )
             )
 

@@ -75,9 +75,9 @@ def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
             raise _no_option(next(iter(options)), statement)
         return _changed_by_statements(bare, statement, time)
     if not any(name.lower() == "op" for name, _ in columns):
-        told = reader.time_of_changes(statement.source, options)
-        if told is not None:
-            time = _time_of_changes(statement, options_of(statement), told)
+        read = reader.time_of_changes(statement.source, options)
+        if read is not None:
+            time = _time_of_changes(statement, options_of(statement), read)
             return _fed_by_changes(bare, statement, options, time, base)
     loaded = _loaded(bare, statement, reader, options)
     return _changed_by_statements(loaded, statement, time)
@@ -130,7 +130,7 @@ def _time(statement: CreateTable, options: dict[str, str]) -> Time:
 
 
 def _time_of_changes(
-    statement: CreateTable, options: dict[str, str], told: pa.DataType
+    statement: CreateTable, options: dict[str, str], read: pa.DataType
 ) -> pa.DataType:
     """What the times of changes count: as declared, as they look, or as the slack does."""
     column = next((c for c in declared_columns(statement.columns) if c[0].lower() == "ts"), None)
@@ -144,9 +144,9 @@ def _time_of_changes(
             option_place(statement, "time"),
             hint="Leave it out.",
         )
-    if told == NULL or said:
+    if read == NULL or said:
         return next((kind for kind in time if kind is not None), TIMESTAMP)
-    return told
+    return read
 
 
 def _changed_by_statements(table: Table, statement: CreateTable, time: Time) -> Table:
@@ -276,9 +276,9 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
         shown = ", ".join(f"{n} {v}" for n, v in value.items())
         one = int(first[codes[number]]) + 1
         raise MillstreamError(
-            f'rows {one} and {number + 1} of table "{statement.name}" have one key: {shown}',
+            f'rows {one} and {number + 1} of table "{statement.name}" have the same key: {shown}',
             statement.key_place,
-            hint="Mend the rows in the file, or leave out KEY.",
+            hint="Correct the rows in the file, or leave out KEY.",
         )
 
 

@@ -63,7 +63,7 @@ class TableHistories:
             table = replace(table, content=static_table(table.name, book.content))
         if (stream := table.changes) is not None:
             known = known if stream.rows is not None else 0
-            rows = stream_rows(stream, book.told[known:])
+            rows = stream_rows(stream, book.emitted[known:])
             if known and stream.rows is not None:
                 rows = concat_rows([stream.rows, rows], stream.schema)
             table = replace(table, changes=replace(stream, rows=rows))
@@ -140,7 +140,8 @@ class TableHistories:
     def _check_unread(self, table: Table, hint: str) -> None:
         if readers := self.readers(table):
             raise MillstreamError(
-                f'table "{table.name}" is read by {", ".join(readers)} as one that stays as it is',
+                f'table "{table.name}" is read by {", ".join(readers)} as a table that never '
+                "changes",
                 hint=hint,
             )
 
@@ -174,7 +175,7 @@ class TableHistory:
     table: Table
     loaded: pa.RecordBatch
     bound_changes: list[BoundChange] = field(default_factory=list)
-    told: list[Change] = field(default_factory=list)
+    emitted: list[Change] = field(default_factory=list)
     fed: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -183,14 +184,14 @@ class TableHistory:
     def write(self, bound_change: BoundChange) -> int:
         """Take a statement in, before the job runs; gives how many earlier changes still stand."""
         late = any(_when(bound_change) < _when(other) for other in self.bound_changes[-1:])
-        known = len(self.told)
+        known = len(self.emitted)
         self.bound_changes.append(bound_change)
         if not late:
             self._carry_out(bound_change)
             return known
         self.bound_changes.sort(key=_when)
         self.content = self.present = self.loaded
-        self.told = []
+        self.emitted = []
         for one in self.bound_changes:
             self._carry_out(one)
         return 0
@@ -206,7 +207,7 @@ class TableHistory:
     def as_of(self, at: int) -> pa.RecordBatch:
         """The rows of the table at an instant, as far as is known."""
         present = self.content
-        for when, op, rows in sorted((*self.told, *self.fed), key=lambda change: change[0]):
+        for when, op, rows in sorted((*self.emitted, *self.fed), key=lambda change: change[0]):
             if when <= at:
                 present = changed(present, op, rows, self.table.key)
         return present
@@ -217,7 +218,7 @@ class TableHistory:
             if bound_change.at is None:
                 self.content = self.present
             elif rows.num_rows:
-                self.told.append((bound_change.at, op, rows))
+                self.emitted.append((bound_change.at, op, rows))
 
 
 def stream_rows(stream: Stream, changes: list[Change]) -> pa.RecordBatch:
