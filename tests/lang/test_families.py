@@ -41,9 +41,8 @@ def read_pause(parser, first) -> Pause:
 
 
 def test_a_family_is_added_by_one_line(monkeypatch):
-    family = Family(
-        {"PAUSE QUERY": read_pause}, {Pause: lambda node, write: ["PAUSE QUERY", node.name]}
-    )
+    writers = {Pause: lambda node, write: ["PAUSE QUERY", node.name]}
+    family = Family({"PAUSE QUERY": read_pause}, writers)
     readers = {**all_statements.READERS, **family.readers}
     monkeypatch.setattr(all_statements, "READERS", readers)
     monkeypatch.setattr(all_statements, "WRITERS", {**WRITERS, **family.writers})
@@ -51,7 +50,7 @@ def test_a_family_is_added_by_one_line(monkeypatch):
     (statement,) = parse_script("pause query busy;")
     assert statement == Pause(name="busy", name_place=statement.place, place=statement.place)
     assert to_sql(statement) == "PAUSE QUERY busy"
-    with pytest.raises(MillstreamError, match="QUERY after PAUSE"):
+    with pytest.raises(MillstreamError, match="^expected QUERY after PAUSE"):
         parse_script("PAUSE busy")
 
 

@@ -64,8 +64,9 @@ def _wrong_second_word(parser: Grammar, first: str) -> NoReturn:
         )
     words = [pair.split()[1] for pair in READERS if pair.startswith(f"{first} ")]
     near = closest(parser.current.text, words) if parser.current else None
+    listed = " or ".join((", ".join(words[:-1]), words[-1])) if words[1:] else words[0]
     parser.expect(
-        f"{', '.join(words[:-1])} or {words[-1]} after {first}",
+        f"{listed} after {first}",
         hint=f"Did you mean {near}?" if near else None,
     )
 
