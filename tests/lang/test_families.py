@@ -50,7 +50,7 @@ def test_a_family_is_added_by_one_line(monkeypatch):
     (statement,) = parse_script("pause query busy;")
     assert statement == Pause(name="busy", name_place=statement.place, place=statement.place)
     assert to_sql(statement) == "PAUSE QUERY busy"
-    with pytest.raises(MillstreamError, match="^expected QUERY after PAUSE"):
+    with pytest.raises(MillstreamError, match=r"^expected QUERY after PAUSE"):
         parse_script("PAUSE busy")
 
 
