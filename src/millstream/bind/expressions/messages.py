@@ -1,4 +1,4 @@
-"""What is said of functions and operators that do not fit, and of what is not built yet."""
+"""Errors about functions whose arguments do not fit, and about syntax that is not supported."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ COUNTS = ("count", "count_distinct")
 
 
 class Sourced(Queries, Protocol):
-    """What binds queries and what they read."""
+    """Binds queries, and the entries of their FROM."""
 
     notices: list[Notice]
 
@@ -65,7 +65,7 @@ class Sourced(Queries, Protocol):
 
 @dataclass(frozen=True)
 class Conditions:
-    """WHERE or HAVING: plain conditions, and what those with subqueries ask."""
+    """WHERE or HAVING: plain conditions, and the tests that those with subqueries become."""
 
     plain: tuple[Expression, ...] = ()
     tests: tuple[Test, ...] = ()

@@ -222,7 +222,7 @@ def _stamped(entry: Entry) -> Entry:
 
 
 def _is_join(inner: exp.Expr) -> bool:
-    """True for what stands in parentheses and is no query: names, and joins of them."""
+    """True for names, and joins of names, in parentheses; they are no query."""
     if isinstance(inner, exp.Table):
         return True
     return isinstance(inner, exp.Subquery) and any(

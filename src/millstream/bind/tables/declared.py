@@ -39,7 +39,7 @@ TIMES: dict[str, pa.DataType | None] = {
 
 
 class Reader(Protocol):
-    """Reads what tables begin with."""
+    """Reads the first rows of tables."""
 
     def load(
         self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
@@ -104,7 +104,7 @@ def modifications(table: Table, time: pa.DataType | None, **more: Any) -> Stream
 
 
 def static_table(name: str, rows: pa.RecordBatch) -> StaticTable:
-    """Rows under a name and a digest of what is in them."""
+    """Rows under a name and a digest of their content."""
     return StaticTable(name, hashlib.sha256(rows.serialize()).hexdigest()[:16], rows)
 
 

@@ -1,4 +1,4 @@
-"""What statements have done to tables: the rows they begin with, and what changed when."""
+"""Histories of tables: their first rows, and the changes that statements make, by time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from millstream.errors import MillstreamError, Place
 from millstream.lang import Modification, place_of
 
 Change = tuple[int, str, pa.RecordBatch]
-"""When, what is done, and the rows it is done with."""
+"""The instant of a change, its operation, and its rows."""
 
 Feed = Callable[[Stream, pa.RecordBatch], None]
 """Takes rows for the stream of a table's modifications, while a job runs."""
@@ -45,7 +45,7 @@ class TableHistories:
         self.books[table.name] = TableHistory(table, table.content.rows)
 
     def modify(self, statement: Modification, text: str) -> None:
-        """Carry out a statement: on what the table begins with, or as a change at its time."""
+        """Carry out a statement on the first rows of the table, or as a change at its time."""
         table = self._table(statement)
         bound_change, kind = bind_modification(statement, table, text)
         if kind is not None:
@@ -74,7 +74,7 @@ class TableHistories:
         return replace(stream, base=self.folder) if stream.source == STATEMENTS else stream
 
     def recall(self, table: Table, batches: list[pa.RecordBatch]) -> None:
-        """Take in what was fed before, in this run or an earlier one."""
+        """Take in the changes that were fed before, in this run or an earlier one."""
         stream, book = table.changes, self._book(table)
         assert stream is not None
         book.fed = []
@@ -88,7 +88,7 @@ class TableHistories:
                 book.fed.append((at, op, data.slice(i, 1)))
 
     def refresh(self, beats: Mapping[str, int]) -> None:
-        """Let queries that are added to a running job begin with what tables hold by now."""
+        """Let queries that are added to a running job begin with the rows that tables hold."""
         for table in list(self.catalog.entries.values()):
             if isinstance(table, Table) and table.name in beats and self._is_ours(table):
                 rows = self._book(table).as_of(beats[table.name])
@@ -166,7 +166,7 @@ class TableHistories:
 
 @dataclass
 class TableHistory:
-    """What statements have done to a table: the rows it begins with, and what changed when.
+    """The history of a table: its first rows, and the changes that statements make, by time.
 
     Statements are carried out in the order of their time, those of one time as they were written,
     each on what those before it left. `fed` are changes that went to a job while it ran.
@@ -197,7 +197,7 @@ class TableHistory:
         return 0
 
     def feed(self, bound_change: BoundChange, now: int) -> list[Change]:
-        """Take a statement in while the job runs; gives what it does."""
+        """Take in a statement while the job runs; gives its changes."""
         at = now if bound_change.at is None else bound_change.at
         ops = bound_change.ops(self.as_of(at), self.table.key)
         done = [(at, op, rows) for op, rows in ops if rows.num_rows]
