@@ -11,7 +11,7 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from millstream.lang.grammar.sources import Sources
+from millstream.lang.grammar.core import Core
 
 _BEGIN_EXPRESSION = {
     TokenType.NUMBER,
@@ -38,7 +38,7 @@ _OPERATORS = {
 }
 
 
-class Bare(Sources):
+class Bare(Core):
     """Queries without the word SELECT."""
 
     def at_query(self) -> bool:

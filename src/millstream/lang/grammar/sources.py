@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from millstream.lang.grammar.queries import Queries
-from millstream.lang.grammar.windows import Windows
+from millstream.lang.grammar.core import Core
 
 
-class Sources(Queries, Windows):
+class Sources(Core):
     """The FROM clause."""
 
     JOIN_METHODS: ClassVar = {TokenType.NATURAL}
@@ -38,7 +37,7 @@ class Sources(Queries, Windows):
     def _parse_wrapped_source(self) -> exp.Subquery:
         """Take the rest of a subquery, or of joins in parentheses."""
         if self.at_query() and self._curr.token_type != TokenType.L_PAREN:
-            inner = self._parse_whole_query()
+            inner: Any = self._parse_whole_query()
         else:
             inner = self._parse_table()
             for join in iter(self._parse_join, None):
