@@ -23,6 +23,9 @@ MEANT = {
         "SELECT * FROM a UNION ALL SELECT * FROM b ORDER BY x LIMIT 3"
     ),
     "SELECT * FROM (a UNION b) x": "SELECT * FROM (SELECT * FROM a UNION SELECT * FROM b) AS x",
+    "SELECT * FROM ((a) UNION b) x": (
+        "SELECT * FROM (SELECT * FROM (a) UNION SELECT * FROM b) AS x"
+    ),
     "SELECT y FROM s WHERE y IN (TABLE a)": "SELECT y FROM s WHERE y IN (SELECT * FROM a)",
     "Istream(a UNION b)": "ISTREAM(SELECT * FROM a UNION SELECT * FROM b)",
     "WITH q AS (TABLE a) q UNION b": (

@@ -43,6 +43,11 @@ class Sources(Core):
             for join in iter(self._parse_join, None):
                 inner.append("joins", join)
             if isinstance(inner, exp.Subquery) and not inner.args.get("joins"):
+                if (
+                    isinstance(inner.this, exp.Table)
+                    and self._curr.token_type in self.SET_OPERATIONS
+                ):
+                    inner = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
                 inner = self._parse_query_modifiers(self._parse_set_operations(inner))
         self._match_r_paren()
         return self.expression(exp.Subquery(this=inner))
