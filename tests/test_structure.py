@@ -18,6 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
     "errors",
+    "files",
     "columns",
     "algebra",
     "state",

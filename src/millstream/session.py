@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
+from millstream.files import open_folder
 from millstream.lang import (
     CreateStream,
     CreateStreamAs,
@@ -209,10 +209,10 @@ class Session:
         """
         if checkpoint is None:
             self._scratch = self._scratch or TemporaryDirectory(prefix="millstream-tables-")
-            folder = self._scratch.name
+            folder = open_folder(self._scratch.name)
         else:
-            folder = f"{checkpoint}/tables"
-        self._live = LiveTables(self.tables, Path(folder).absolute(), follow)
+            folder = open_folder(checkpoint).folder("tables")
+        self._live = LiveTables(self.tables, folder, follow)
         entries = self.catalog.entries.values()
         self._live.begin(entry for entry in entries if isinstance(entry, Table))
 

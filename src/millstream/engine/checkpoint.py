@@ -13,8 +13,9 @@ from millstream.algebra.node import walk
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
-from millstream.engine.store import BucketStore, DamagedState, check_file, read_footer, write_whole
+from millstream.engine.store import BucketStore, DamagedState
 from millstream.errors import MillstreamError, Notice
+from millstream.files import Folder, open_folder
 from millstream.operators.retract import OPEN
 from millstream.plan.statistics import NOTHING
 
@@ -74,79 +75,95 @@ class Commit:
 class Checkpoint:
     """The folder of a run: commits, state, and Spark's own log of offsets."""
 
-    folder: Path
+    folder: Folder
+
+    @staticmethod
+    def at(url: str | Path | Folder) -> Checkpoint:
+        return Checkpoint(open_folder(url))
 
     @property
-    def commits(self) -> Path:
-        return self.folder / "commits"
+    def commits(self) -> Folder:
+        return self.folder.folder("commits")
 
     @property
-    def state(self) -> Path:
-        return self.folder / "state"
+    def state(self) -> Folder:
+        return self.folder.folder("state")
 
     @property
-    def spark(self) -> Path:
-        return self.folder / "spark"
+    def jobs(self) -> Folder:
+        return self.folder.folder("job")
+
+    @property
+    def spark(self) -> Folder:
+        return self.folder.folder("spark")
 
     def write(self, commit: Commit) -> None:
         """Record a finished batch; older records go."""
-        self.commits.mkdir(parents=True, exist_ok=True)
-        write_whole(self.commits / f"{commit.batch:012d}.json", [commit.to_bytes()])
-        for path in sorted(self.commits.glob("*.json"))[:-KEPT]:
-            path.unlink(missing_ok=True)
+        self.commits.put(f"{commit.batch:012d}.json", [commit.to_bytes()])
+        for name in self._recorded()[KEPT:]:
+            self.commits.remove(name)
+
+    def last(self) -> Commit | None:
+        """The last record that is whole; nothing in the folder is touched."""
+        found = map(self._commit, self._recorded())
+        return next((commit for commit in found if commit is not None), None)
 
     def take_up(self) -> tuple[Commit | None, list[Notice]]:
         """The last batch that can be gone on from; a damaged one is gone back on.
 
         Never a wrong answer: when neither the last batch nor the one before is whole, the
-        checkpoint is refused by name.
+        checkpoint is refused by name. A folder that cannot be reached is not a damaged one.
         """
-        paths = sorted(self.commits.glob("*.json"), reverse=True)
+        self.folder.tidy()
+        names = self._recorded()
         notices: list[Notice] = []
-        for path in paths[:2]:
-            problem = self._problem(path)
-            if problem is None:
-                commit = Commit.from_bytes(path.read_bytes())
-                assert commit is not None
+        for name in names[:2]:
+            commit = self._commit(name)
+            if commit is not None:
                 self.check_format(commit)
+            problem = self._problem(name, commit)
+            if commit is not None and problem is None:
                 self._mend_spark(commit.batch)
                 return commit, notices
             notices.append(Notice(f"{problem}; going back a batch"))
-            path.unlink()
-        if not paths:
-            if any(self.spark.glob("commits/[0-9]*")):
+            self.commits.remove(name)
+        if not names:
+            if any(name.isdecimal() for name in self.spark.folder("commits").list()):
                 raise self._refused("it holds no record of a finished batch")
             return None, notices
         raise self._refused("; ".join(n.message for n in notices) or "no batch in it is whole")
+
+    def _recorded(self) -> list[str]:
+        """The names of the records, the last one first."""
+        return [name for name in reversed(self.commits.list()) if name.endswith(".json")]
+
+    def _commit(self, name: str) -> Commit | None:
+        return Commit.from_bytes(self.commits.get(name).to_pybytes())
 
     def check_format(self, commit: Commit) -> None:
         """Raise unless the state of a batch can be read."""
         if commit.format != FORMAT:
             raise MillstreamError(
-                f'checkpoint "{self.folder}" cannot be used: its state is of format '
+                f'checkpoint "{self.folder.shown}" cannot be used: its state is of format '
                 f"{commit.format}, and this version reads format {FORMAT}",
                 hint="Start anew with another --checkpoint, or go on with the version it is from.",
             )
 
-    def _problem(self, path: Path) -> str | None:
-        commit = Commit.from_bytes(path.read_bytes())
+    def _problem(self, name: str, commit: Commit | None) -> str | None:
         if commit is None:
-            return f'"{path.name}" in "{self.commits}" is damaged'
+            return f'"{name}" in "{self.commits.shown}" is damaged'
         try:
-            for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
-                check_file(file)
-            self._count_files(commit)
+            for bucket_store in self._bucket_stores(commit):
+                bucket_store.check(commit.batch)
         except DamagedState as error:
             return error.message
         return None
 
-    def _count_files(self, commit: Commit) -> None:
-        """Every bucket of every level of the batch must have its file."""
+    def _bucket_stores(self, commit: Commit) -> Iterator[BucketStore]:
+        """Every bucket of every level of the batch has its file."""
         for level in range(1, commit.levels + 1):
             for bucket in range(commit.buckets):
-                path = BucketStore.at(self.state, level, bucket).path(commit.batch)
-                if not path.exists():
-                    raise DamagedState(f'state file "{path}" is missing')
+                yield BucketStore.at(self.state, level, bucket)
 
     def holds_open(self, commit: Commit) -> bool:
         """Whether there are rows in the state that must be taken back by negative ones."""
@@ -163,39 +180,40 @@ class Checkpoint:
 
     def _parts(self, commit: Commit) -> Iterator[tuple[str, dict[str, Any]]]:
         """The states after a batch, by operator and bucket, as their files describe them."""
-        for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
-            yield from read_footer(file)["operators"].items()
+        for bucket_store in self._bucket_stores(commit):
+            yield from bucket_store.footer(commit.batch)["operators"].items()
 
     def _mend_spark(self, batch: int) -> None:
         """Make Spark's log agree: the next batch runs again with the same offsets, if they are
         whole; batches after it are planned anew."""
         for kind, most in (("commits", batch), ("offsets", batch + 1)):
-            for path in [*(self.spark / kind).glob("*"), *(self.spark / kind).glob(".*.crc")]:
-                number = path.name.strip(".").removesuffix(".crc")
+            folder = self.spark.folder(kind)
+            for name in folder.list():
+                number = name.strip(".").removesuffix(".crc")
                 if not number.isdecimal():
                     continue
-                damaged = kind == "offsets" and int(number) > batch and not _is_whole(path)
+                damaged = kind == "offsets" and int(number) > batch and not _is_whole(folder, name)
                 if int(number) > most or damaged:
-                    path.unlink(missing_ok=True)
-        needed = self.spark / "offsets" / str(batch)
-        if needed.exists() and not _is_whole(needed):
-            raise self._refused(f'"{needed}" is damaged')
+                    folder.remove(name)
+        offsets, needed = self.spark.folder("offsets"), str(batch)
+        if offsets.has(needed) and not _is_whole(offsets, needed):
+            raise self._refused(f'"{offsets.shown}/{needed}" is damaged')
 
     def _refused(self, why: str) -> MillstreamError:
         return MillstreamError(
-            f'checkpoint "{self.folder}" cannot be used: {why}',
+            f'checkpoint "{self.folder.shown}" cannot be used: {why}',
             hint="Put a copy of the folder in its place, or start anew with another --checkpoint.",
         )
 
 
-def compare(commit: Commit, job: Job, folder: Path) -> list[Notice]:
+def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
     """What a changed script means for a checkpoint: fresh starts are told, misfits are refused."""
     notices = []
     for name, stream in job.streams.items():
         before = commit.streams.get(name)
         if before is not None and before != stream.declared:
             raise MillstreamError(
-                f'checkpoint "{folder}" was made with another declaration of stream "{name}"',
+                f'checkpoint "{folder.shown}" was made with another declaration of stream "{name}"',
                 detail="Its place in the source and its rows in state do not fit the new one.",
                 hint="Declare the stream as before, or start anew with another --checkpoint.",
             )
@@ -274,13 +292,15 @@ def fingerprints(job: Job) -> dict[str, str]:
     return {q.name: q.plan.fingerprint + q.form for q in job.queries}
 
 
-def _is_whole(path: Path) -> bool:
+def _is_whole(folder: Folder, name: str) -> bool:
     """A line of Spark's log of offsets: a version, then JSON lines."""
+    if name.endswith(".crc"):
+        return True
     try:
-        lines = path.read_text().splitlines()
+        lines = folder.get(name).to_pybytes().decode().splitlines()
         for line in lines[1:]:
             if line != "-":
                 json.loads(line)
         return len(lines) >= 3 and lines[0].startswith("v")
-    except (OSError, ValueError):
-        return path.suffix == ".crc"
+    except ValueError:
+        return False

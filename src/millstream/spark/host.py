@@ -35,6 +35,8 @@ from millstream.engine.outputs import COMPLETE, in_order, present
 from millstream.engine.receivers import Receiver
 from millstream.engine.store import BucketStore
 from millstream.errors import MillstreamError, Notice
+from millstream.files import LocalFolder, MissingFile
+from millstream.files.opening import spark_url
 from millstream.operators import Stored
 from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.job_snapshot import JobSnapshot
@@ -78,8 +80,8 @@ class SparkHost:
         self.foreign = foreign or {}
         self.progress = progress
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
-        self.checkpoint = Checkpoint(Path(checkpoint or self._temporary or "").absolute())
-        self.checkpoint.folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
+        self._scratch = self._scratch_folder()
         self.commit, notices = self.checkpoint.take_up()
         self._begun = self.commit.batch if self.commit else None
         if self.commit is not None:
@@ -102,13 +104,13 @@ class SparkHost:
         self.triggers: list[dict[str, Any]] = []
         self._save()
 
-    @property
-    def _folder(self) -> Path:
-        return self.checkpoint.folder / "job"
-
-    @property
-    def _scratch(self) -> Path:
-        return self.checkpoint.folder / "scratch"
+    def _scratch_folder(self) -> Path:
+        """A folder of this machine for what goes from level to level."""
+        folder = self.checkpoint.folder
+        if isinstance(folder, LocalFolder):
+            return folder.path / "scratch"
+        self._temporary = tempfile.mkdtemp(prefix="millstream-")
+        return Path(self._temporary)
 
     def _bucket_count(self, notices: list[Notice]) -> int:
         asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
@@ -123,11 +125,11 @@ class SparkHost:
             self.job,
             self.follow,
             self.buckets,
-            str(self.checkpoint.state),
+            self.checkpoint.state.url,
             self.wanted,
             str(self._scratch) if _is_one_process(self.session) else None,
         )
-        self._saved = self._job_snapshot.save(self._folder)
+        self._saved = self._job_snapshot.save(self.checkpoint.jobs)
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
@@ -164,7 +166,7 @@ class SparkHost:
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
-        self._query = writer.option("checkpointLocation", str(self.checkpoint.spark)).start()
+        self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Go on until every source has ended, or until told to stop; then close the results."""
@@ -243,7 +245,7 @@ class SparkHost:
     def held(self) -> Held | None:
         """What operators hold after the last finished batch, if there is one that is still kept."""
         commit, state = self.commit, self.checkpoint.state
-        if commit is None or not state.exists():
+        if commit is None or self.checkpoint.last() is None:
             return None
         states = read_states(state, commit.levels, commit.buckets, commit.batch)
         return Held(self.job, commit.batch, states, self.measures)
@@ -302,9 +304,11 @@ class SparkHost:
         task the way through a Python process that would only hand them on.
         """
         try:
-            lines = (self.checkpoint.spark / "offsets" / str(number)).read_text().splitlines()
+            lines = (
+                self.checkpoint.spark.folder("offsets").get(str(number)).to_pybytes().splitlines()
+            )
             tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
-        except (OSError, ValueError, KeyError, IndexError):
+        except (MissingFile, ValueError, KeyError, IndexError):
             return ()
         parts = min(len(tasks), self.session.sparkContext.defaultParallelism)
         texts = [json.dumps(task) for task in tasks]
