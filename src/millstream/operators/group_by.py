@@ -94,7 +94,7 @@ class GroupBy(Node):
         label = Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
         return left_open(label, bounded=not self.keys or given.bounded)
 
-    @cached_property
+    @property
     def arrival(self) -> Arrival:
         """Only aggregates that go by the order of rows look at it."""
         by_order = any(call.depends_on_order for call in self.calls)
