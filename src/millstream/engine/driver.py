@@ -14,11 +14,12 @@ from millstream.algebra.changes import Changes, concat_rows, no_rows
 from millstream.connect.source import ERRORS as ERROR_COLUMNS
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier
-from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints, going_on, views_of
+from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints, views_of
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
+from millstream.engine.live_change import Joined, changed, opened
 from millstream.engine.measures import Measures
 from millstream.engine.messages import (
     ERRORS,
@@ -31,11 +32,13 @@ from millstream.engine.messages import (
     TimeTold,
     Worked,
 )
+from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, in_order, late_schema, present
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import States, StateStore
 from millstream.engine.work import Batch, Work
+from millstream.errors import Notice
 from millstream.operators import Stored
 
 Sources = Callable[[Job], Mapping[str, Source]]
@@ -98,7 +101,11 @@ class Driver:
     commit: Commit | None = None
     last: Finished = field(default_factory=Finished)
     begun: int | None = None
-    """The number of the batch that was begun last in this run, or before it."""
+    """The number of the batch that was begun last, in this run or before it."""
+    ran: Job | None = None
+    """The job of that batch."""
+    opening: Opening = field(default_factory=Opening)
+    _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is committed, and while queries change."""
 
@@ -120,10 +127,11 @@ class Driver:
     def begin(self, number: int, tasks: Iterable[ReadTask], sources: Sources) -> Work:
         """The work of the next batch: its queries are settled from here on."""
         with self.lock:
-            self.begun = number
-            left = self.last.left(self.job.graph.depth)
-            batch = Batch(number, tuple(tasks), self.last.clock, self.last.hot, left)
-            job, wanted = self.job, self.wanted
+            job, wanted, opening = self.job, self.wanted, self.opening
+            self._before, self.opening = (self.begun, self.ran), Opening()
+            self.begun, self.ran = number, job
+            left = self.last.left(job.graph.depth)
+            batch = Batch(number, tuple(tasks), self.last.clock, self.last.hot, left, opening)
         return Work(job, batch, self.buckets, wanted, lambda: sources(job), self.states)
 
     def finish(
@@ -137,6 +145,7 @@ class Driver:
         """Deliver what a batch has brought, and commit it."""
         headers = [m.header for m in messages if isinstance(m, TimeTold)]
         if not headers:
+            self._take_back(work)
             return None
         after = self._after(work, headers, messages)
         self._deliver(work.job, messages, work.batch.number)
@@ -147,6 +156,15 @@ class Driver:
                 self.checkpoint.write(self.commit)
             self.last = after
         return _report(after, headers, messages, started, carried)
+
+    def _take_back(self, work: Work) -> None:
+        """A batch in which nothing was read has not been: what was to open in it still is."""
+        with self.lock:
+            self.begun, self.ran = self._before
+            self.opening = work.batch.opening
+            if self.job is not work.job and self.ran is not None and self.begun is not None:
+                joined = opened(self.job, self.ran, self.begun)
+                self.job, self.opening = joined.job, joined.opening
 
     def _after(self, work: Work, headers: list[Header], messages: list[Message]) -> Finished:
         """Where a batch leaves the job."""
@@ -217,28 +235,37 @@ class Driver:
         for receiver in self.receivers:
             receiver.close()
 
-    def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
-        """Go on with other queries from the next batch on; operators that stay keep their state."""
-        with self.lock:
-            facts = self.last.measures.statistics(self.job.graph)
-            self.job = job = self._settled(job).decided(self.job.choices, facts)
-            self.wanted = frozenset(job.changelog_roots) if wanted is None else wanted
+    def change(self, job: Job, wanted: frozenset[str] | None = None) -> tuple[Notice, ...]:
+        """Go on with other queries from the next batch on; operators that stay keep their state.
 
-    def _settled(self, job: Job) -> Job:
-        """Another job, in which queries that go on are told from those that join now."""
-        if self.begun is None:
-            return job
-        marks, known = fingerprints(job), fingerprints(self.job)
-        views = views_of(self.job)
-        same = {
-            q.name: (q.joined, views[q.name])
-            for q in self.job.queries
-            if known[q.name] == marks.get(q.name)
-        }
-        job = going_on(job, same, self.begun, self.job.settings.rules)
-        if self.commit is not None and self.checkpoint is not None:
-            job = replace(job, counted=self.checkpoint.counted(self.commit))
-        return job.after(self.job.settings.ending, self.job.drains)
+        It does not wait for a batch that runs. Queries that join begin with their content where
+        that is known; what is given back says of the others that they do not.
+        """
+        with self.lock:
+            statistics = self.last.measures.statistics(self.job.graph)
+            if self.ran is None or self.begun is None:
+                job = replace(job, plans=self.job.plans)
+                joined = Joined(job.decided(self.job.choices, statistics))
+            else:
+                counted = self._counted() if job.settings != self.job.settings else frozenset()
+                joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
+            self.job, self.opening = joined.job, joined.opening
+            told = frozenset(joined.job.changelog_roots)
+            self.wanted = told if wanted is None else wanted
+        return joined.notices
+
+    def go_on(self, before: Driver) -> None:
+        """Take up where another driver of these queries has come to, under settings of its own."""
+        self.begun = before.begun
+        if before.ran is not None and self.begun is not None:
+            self.ran = replace(self.job, queries=before.ran.queries)
+            joined = opened(self.job, self.ran, self.begun)
+            self.job, self.opening = joined.job, joined.opening
+
+    def _counted(self) -> frozenset[str]:
+        """The names of states in which duplicates are counted."""
+        every = (entry for states in self._every_state(self.last) for entry in states.items())
+        return frozenset(name for name, state in every if "counts 0" in state)
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat of the last finished batch."""

@@ -97,7 +97,7 @@ class Bucket:
         cuts = [self._cuts(component, due) for component in components]
         for i in range(max(map(len, cuts), default=1)):
             spans = dict(self.spans)
-            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
+            level = Level(self.graph, self.bucket, self.buckets, spans, self.load, self.hot)
             for component, ends in zip(components, cuts):
                 if i < len(ends):
                     spans.update((node, _part(self.spans[node], ends, i)) for node in component)
@@ -110,7 +110,7 @@ class Bucket:
             self.states.update(level.states)
             add_all(self.counts, [level.counts])
 
-    def _load(self, name: str) -> State:
+    def load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
 
     def _release(self, box: Node, changes: Changes) -> Changes:

@@ -27,16 +27,19 @@ from millstream.engine.messages import (
     TimeTold,
     Worked,
 )
+from millstream.engine.opening import Opening, after_opening, open_bucket
 from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.states import StateStore, rows_in
+from millstream.operators import Exchange, Tagged
 
 
 @dataclass(frozen=True)
 class Batch:
     """One planned batch: its read tasks, and where the batch before has left the job.
 
-    `left` says for every level which batch left its state, −1 for a level that is new.
+    `left` says for every level which batch left its state, −1 for a level that is new; `opening`
+    which queries are new, and begin with what is there.
     """
 
     number: int
@@ -44,6 +47,7 @@ class Batch:
     clock: Clock
     hot: HotKeys
     left: tuple[int, ...]
+    opening: Opening = field(default_factory=Opening)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,9 @@ class Work:
         mail = _mail(bucket.boxes, sent)
         loaded = time.perf_counter()
         emitted = 0
+        if batch.opening.queries:
+            yield from self._opened(bucket, mail)
+            mail = after_opening(bucket, mail)
         for level in bucket.steps(mail):
             yield from self._sent_up(number, level)
             for answer in self._answers(number, level):
@@ -123,6 +130,26 @@ class Work:
         yield Worked(number, place, emitted, rows_in(bucket.states), written, *seconds)
         yield Counted(number, bucket.counts)
 
+    def _opened(self, bucket: Bucket, mail: Mapping[Node, Changes]) -> Iterator[Message]:
+        """Let new nodes begin with the rows that are there; gives what they send, and the first
+        answers of their queries."""
+        job, graph, opening = self.job, self.job.graph, self.batch.opening
+        level = open_bucket(bucket, mail, opening)
+        told = {n: r for n, r in job.changelog_roots.items() if n in opening.queries}
+        kept = [r for n, r in job.materialized_roots.items() if n in opening.queries]
+        for exchange in opening.feeds(graph, told.values()):
+            if graph.level[exchange.input] == bucket.number:
+                yield from self._sent_through(exchange, level)
+        for root in dict.fromkeys((*told.values(), *kept)):
+            if opening.is_new(root) and graph.level[root] == bucket.number:
+                level.output(root)
+        for name, root in told.items():
+            if isinstance(root, Tagged) and graph.level[root] == bucket.number:
+                answer = Answer(name, level.first_answer(root))
+                if name in self.wanted and len(answer.changes):
+                    yield answer
+        bucket.states.update(level.states)
+
     def _spans(self, headers: tuple[Header, ...]) -> dict[Node, Span]:
         """For every node, the instants that the batch adds."""
         if headers not in self._known_spans:
@@ -135,9 +162,12 @@ class Work:
         graph = self.job.graph
         for exchange in graph.exchanges:
             if graph.level[exchange.input] == number:
-                out = level.output(exchange.input)
-                for box, bucket, part in self.sender.parts(exchange, out, level.bucket):
-                    yield from self._sent(box, bucket, part, level.bucket)
+                yield from self._sent_through(exchange, level)
+
+    def _sent_through(self, exchange: Exchange, level: Level) -> Iterator[Message]:
+        out = level.output(exchange.input)
+        for box, bucket, part in self.sender.parts(exchange, out, level.bucket):
+            yield from self._sent(box, bucket, part, level.bucket)
 
     def _answers(self, number: int, level: Level) -> Iterator[Answer]:
         """The changes of every answer that comes out of a level; stored results are kept there."""

@@ -23,6 +23,7 @@ from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
+from millstream.errors import Notice
 from millstream.operators.retract import OPEN
 from millstream.state.chunks import Log
 
@@ -93,6 +94,12 @@ class LocalHost:
         self.driver.run(self.batches, tasks, self.carrier, lambda job: self.sources, positions)
         self.positions = positions
 
+    def change(self, job: Job, sources: Mapping[str, Source] | None = None) -> tuple[Notice, ...]:
+        """Go on with other queries, and with other sources, from the next batch on."""
+        if sources is not None:
+            self.sources = sources
+        return self.driver.change(job)
+
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
         return self.driver.content(name)
@@ -130,5 +137,6 @@ class LocalHost:
         clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
         host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
+        host.driver.go_on(self.driver)
         host.positions, host.ticked = self.positions, self.ticked
         return host

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, settled
+from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, fingerprints, settled
 from millstream.engine.clock import Clock
 from millstream.engine.driver import BatchReport, Driver, Finished
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.engine.live_change import Joined, opened
 from millstream.engine.measures import Measures
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
@@ -68,6 +70,14 @@ class SparkHost:
             job = settled(job, commit, self.checkpoint)
         job = decided(job, commit)
         buckets = self._bucket_count(job, commit, notices)
+        joined, ran = Joined(job), None
+        if commit is not None:
+            marks = fingerprints(job)
+            known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
+            ran = replace(job, queries=tuple(known))
+            joined = opened(job, ran, commit.batch)
+            job = joined.job
+        self._tell = tell
         for notice in notices:
             tell(notice)
         self.driver = Driver(
@@ -80,6 +90,8 @@ class SparkHost:
             commit,
             Finished.of(commit),
             None if commit is None else commit.batch,
+            ran,
+            joined.opening,
         )
         self.lock = threading.Lock()
         self.done = threading.Event()
@@ -127,7 +139,8 @@ class SparkHost:
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
-        self.driver.change(job, wanted)
+        for notice in self.driver.change(job, wanted):
+            self._tell(notice)
 
     def _job_snapshot(self, reader: str, job: Job) -> JobSnapshot:
         """The job as one of its readers sees it, with sources that are its own: the batch planner,
