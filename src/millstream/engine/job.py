@@ -11,7 +11,8 @@ from millstream.algebra.time import Span
 from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
-from millstream.plan.alternatives import Choices, Chooser
+from millstream.engine.plan_cache import PlanCache
+from millstream.plan.alternatives import Choices, Chooser, Steps
 from millstream.plan.graph import Graph
 from millstream.plan.statistics import Statistics
 from millstream.plan.strategy import physical, together
@@ -35,6 +36,7 @@ class Job:
     counted: frozenset[str] = frozenset()
     """The names of states in which duplicates are counted, or were when the job began."""
     choices: Choices = field(default_factory=dict)
+    plans: PlanCache = field(default_factory=PlanCache, compare=False, repr=False)
 
     @cached_property
     def changelog_roots(self) -> dict[str, Node]:
@@ -99,15 +101,37 @@ class Job:
 
     def decided(self, known: Choices, statistics: Statistics) -> Job:
         """The job with all its plans chosen: as before where that is known, else by the facts."""
-        chooser = Chooser(known, statistics)
+        made: dict[str, Steps] = {}
         for query in self.queries if self.settings.rules == "on" else ():
             for root in (query.changes_root, query.content_root):
                 if root is not None:
-                    chooser.optimized(root, query.views)
-        return replace(self, choices=chooser.made)
+                    chooser = Chooser(known, statistics)
+                    made |= self.plans.decided((root, query.views, "on"), chooser)
+        return replace(self, choices=made)
+
+    @property
+    def chosen(self) -> Choices:
+        """How the parts of all plans are made: as was decided, or as they were made."""
+        found: dict[str, Steps] = {}
+        for of, steps in self.plans.steps.items():
+            found |= steps if of[2] == "on" else {}
+        return {**found, **self.choices}
+
+    def plans_of(self, query: Query) -> dict[Node, Node]:
+        """For every root that a query has, its plan, apart from those of others."""
+        roots = ([query.changes_root] if self._tells(query) else []) + (
+            [] if query.content_root is None else [query.content_root]
+        )
+        return {root: self._physical(query, root) for root in roots}
 
     def _physical(self, query: Query, root: Node) -> Node:
-        chooser = Chooser(self.choices)
-        return physical(
-            root, self.settings, query.views, self.drains, chooser, query.joined, self.counted
+        settings, views, joined = self.settings, query.views, query.joined
+        settled = settings, self.drains, joined, self.counted
+        return self.plans.physical(
+            (root, views, settings.rules),
+            settled,
+            self.choices,
+            lambda chooser: physical(
+                root, settings, views, self.drains, chooser, joined, self.counted
+            ),
         )
