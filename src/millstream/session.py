@@ -444,7 +444,7 @@ class Session:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
         held = self.held() if stage != "bound" else None
-        chooser = Chooser() if held is None else Chooser(held.job.choices, held.statistics)
+        chooser = Chooser() if held is None else Chooser(held.job.running, held.statistics)
         if self.settings.rules == "fixed":
             chooser = Chooser(most=1)
         if stage in ("physical", "state"):
@@ -456,9 +456,11 @@ class Session:
     def _cost_of(self, query: Query) -> str:
         """The plans to choose from; with what was measured, if a job runs or has run."""
         held, root = self.held(), query.content_root or query.changes_root
-        known, statistics = ({}, NOTHING) if held is None else (held.job.choices, held.statistics)
+        running, statistics = (
+            (frozenset[Node](), NOTHING) if held is None else (held.job.running, held.statistics)
+        )
         settings = self.settings if held is None else held.job.settings
-        return cost_text(root, query.views, known, statistics, query.domain, settings)
+        return cost_text(root, query.views, running, statistics, query.domain, settings)
 
 
 def _checked(stage: str) -> str:

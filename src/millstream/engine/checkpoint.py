@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from millstream.algebra.node import walk
+from millstream.algebra.node import Node
 from millstream.engine.clock import Clock
-from millstream.engine.job import Job
+from millstream.engine.job import Job, Kept
 from millstream.engine.measures import Measures
+from millstream.engine.outputs import Query
 from millstream.engine.store import BucketStore, DamagedState
 from millstream.errors import MillstreamError, Notice
 from millstream.files import Folder, open_folder
 from millstream.operators.retract import OPEN
+from millstream.plan.kept import read_kept
 from millstream.plan.statistics import NOTHING
 
 KEPT = 3
 
-FORMAT = 2
+FORMAT = 3
 """How operators lay out their state. A checkpoint of another format cannot be gone on from."""
+
+
+UNREADABLE = "#unreadable"
+"""In the place of the fingerprint of a query whose plan this version cannot read."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,9 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made, `hot` the keys whose rows are spread. `rules` is how
-    plans were rewritten, and `views` the parts of queries that were views of their own: a plan
-    must not change under its state. `changes` are stored results whose changes were told as well.
+    gave, `plans` the plans of every query as text, since a plan must not change under its state;
+    `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are stored
+    results whose changes were told as well.
     """
 
     batch: int
@@ -50,10 +56,9 @@ class Commit:
     ending: str = ""
     drains: bool = False
     measures: dict[str, Any] = field(default_factory=dict)
-    choices: dict[str, Any] = field(default_factory=dict)
+    plans: dict[str, list[str]] = field(default_factory=dict)
     hot: dict[str, Any] = field(default_factory=dict)
     rules: str = "on"
-    views: dict[str, list[str]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
@@ -221,6 +226,13 @@ def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
     for name, mark in now.items():
         if name not in commit.queries:
             notices.append(Notice(f'query "{name}" is new on this checkpoint: it starts fresh'))
+        elif commit.queries[name] == UNREADABLE:
+            notices.append(
+                Notice(
+                    f'the plan of query "{name}" on this checkpoint cannot be read by this '
+                    "version: it starts fresh, and its earlier state and result are dropped"
+                )
+            )
         elif commit.queries[name] != mark:
             notices.append(
                 Notice(
@@ -243,48 +255,58 @@ def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
     return notices
 
 
+def understood(commit: Commit, job: Job) -> Commit:
+    """The commit as this version reads it: a query whose plan it cannot read is another query."""
+    marks = dict(commit.queries)
+    for name, mark in fingerprints(job).items():
+        if marks.get(name) == mark and _plans(commit, job.query(name)) is None:
+            marks[name] = UNREADABLE
+    return replace(commit, queries=marks)
+
+
+def _plans(commit: Commit, query: Query) -> dict[Kept, Node] | None:
+    """The plans of a query, read back; None when there are none that can be read."""
+    joined, texts = commit.joined.get(query.name, ""), commit.plans.get(query.name, [])
+    try:
+        plans = [read_kept(text, query.plan, joined) for text in texts]
+    except MillstreamError:
+        return None
+    if len(plans) != len(query.roots):
+        return None
+    return {(root, joined): plan for root, plan in zip(query.roots, plans)}
+
+
 def settled(job: Job, commit: Commit, checkpoint: Checkpoint) -> Job:
-    """The job as it goes on from a commit: the plans of its queries are made as they were, and
-    those that the commit does not have join now. State that another strategy left is taken over."""
+    """The job as it goes on from a commit: its queries keep their plans, and those that the commit
+    does not have join now. State that another strategy left is taken over."""
     same = {
-        name: (commit.joined.get(name, ""), commit.views.get(name, []))
+        name: commit.joined.get(name, "")
         for name, mark in fingerprints(job).items()
         if commit.queries.get(name) == mark
     }
     job = going_on(job, same, commit.batch, commit.rules)
-    job = replace(job, counted=checkpoint.counted(commit))
+    kept: dict[Kept, Node] = {}
+    for name in same:
+        kept |= _plans(commit, job.query(name)) or {}
+    job = replace(job, counted=checkpoint.counted(commit), kept=kept)
     return job.after(commit.ending, commit.drains) if checkpoint.holds_open(commit) else job
 
 
-def going_on(
-    job: Job, same: Mapping[str, tuple[str, Sequence[str]]], batch: int, rules: str
-) -> Job:
-    """The job after a batch. Of queries that stay the `same` it is known when they joined and which
-    of their parts were views; the others join now."""
-    queries = []
-    for query in job.queries:
-        if query.name not in same:
-            queries.append(replace(query, joined=f"after batch {batch}"))
-            continue
-        joined, views = same[query.name]
-        parts = tuple(node for node in walk(query.plan) if node.fingerprint in views)
-        queries.append(replace(query, joined=joined, views=parts))
-    return replace(job, queries=tuple(queries), settings=replace(job.settings, rules=rules))
-
-
-def views_of(job: Job) -> dict[str, list[str]]:
-    """The parts of every query that are views of their own."""
-    return {q.name: sorted(view.fingerprint for view in q.views) for q in job.queries}
+def going_on(job: Job, same: Mapping[str, str], batch: int, rules: str) -> Job:
+    """The job after a batch. Of queries that stay the `same` it is known when they joined; the
+    others join now."""
+    now = f"after batch {batch}"
+    queries = tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries)
+    return replace(job, queries=queries, settings=replace(job.settings, rules=rules))
 
 
 def decided(job: Job, commit: Commit | None) -> Job:
     """The job with the plans that it had; those of new queries follow what has been measured."""
     if commit is None:
         return job.decided({}, NOTHING)
-    known = {part: tuple(steps) for part, steps in commit.choices.items()}
-    guessed = job.decided(known, NOTHING)
+    guessed = job.decided(job.kept, NOTHING)
     measures = Measures.from_json(commit.measures)
-    return job.decided(known, measures.statistics(guessed.graph)) if measures.of else guessed
+    return job.decided(job.kept, measures.statistics(guessed.graph)) if measures.of else guessed
 
 
 def fingerprints(job: Job) -> dict[str, str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from millstream.algebra.node import Node
-from millstream.engine.checkpoint import Checkpoint, decided, fingerprints, settled
+from millstream.engine.checkpoint import Checkpoint, decided, fingerprints, settled, understood
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.store import BucketStore
@@ -88,6 +88,7 @@ def held_in(folder: str | Path | Folder, job: Job) -> Held:
             hint="Name a folder that was given to millstream run --checkpoint.",
         )
     checkpoint.check_format(commit)
+    commit = understood(commit, job)
     known = fingerprints(job)
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     settings = job.settings.with_ending(commit.ending)

@@ -22,23 +22,38 @@ def physical(
     root: Node,
     settings: Settings,
     views: Iterable[Node] = (),
-    drains: bool = False,
     chooser: Chooser | None = None,
-    joined: str = "",
-    counted: Set[str] = frozenset(),
 ) -> Node:
-    """The plan as it is carried out under the settings; `views` are parts that run anyhow.
+    """The plan as it is carried out under the settings; `views` are parts that run anyhow."""
+    return carried_out(distributed(chosen(root, settings, views, chooser)), settings)
+
+
+def chosen(
+    root: Node, settings: Settings, views: Iterable[Node] = (), chooser: Chooser | None = None
+) -> Node:
+    """The plan after the rules that the settings ask for."""
+    if settings.rules == "off":
+        return root
+    chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
+    return chooser.optimized(root, views)
+
+
+def distributed(root: Node, joined: str = "") -> Node:
+    """The plan with exchanges, as a checkpoint keeps it. `joined` says when the query came, if the
+    job was running already."""
+    return distribute(joined_at(root, joined) if joined else root)
+
+
+def carried_out(
+    root: Node, settings: Settings, drains: bool = False, counted: Set[str] = frozenset()
+) -> Node:
+    """A distributed plan with the structures of the strategy.
 
     It `drains` when it takes over state of another strategy: rows that were given out open are
     still taken back, and no operator stands in the plan that could not take that. `counted` are
-    states in which another strategy has counted duplicates. `joined` says when the query came, if
-    the job was running already.
+    states in which another strategy has counted duplicates.
     """
-    if settings.rules != "off":
-        chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
-        root = chooser.optimized(root, views)
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
-    root = distribute(joined_at(root, joined) if joined else root)
     root = with_stars(root, counted) if by_pattern else root
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS

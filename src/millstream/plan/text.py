@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -63,19 +63,27 @@ def parse_plan(text: str, catalog: Catalog) -> Node:
 
     Law: `parse_plan(node.text, catalog) == node` for every plan over the catalog.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    node, rest = _parse(lines, 0, catalog)
+    return parse_lines([line for line in text.splitlines() if line.strip()], catalog, {})
+
+
+def parse_lines(lines: list[str], catalog: Catalog, parts: Mapping[str, Node]) -> Node:
+    """The plan of these lines, in which the names of `parts` may stand for plans."""
+    node, rest = _parse(lines, 0, catalog, parts)
     if rest:
         raise MillstreamError(f'the line "{rest[0].strip()}" stands beside the plan, not in it')
     return node
 
 
-def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[str]]:
+def _parse(
+    lines: list[str], indent: int, catalog: Catalog, parts: Mapping[str, Node]
+) -> tuple[Node, list[str]]:
     """The operator on the first line with its inputs, and the lines after them."""
     if not lines or _indent(lines[0]) != indent:
         here = "".join(lines[:1])
         raise MillstreamError(f'an operator {indent} spaces in is expected at "{here}"')
     word, _, words = lines[0].strip().partition(" ")
+    if word in parts and not words:
+        return parts[word], lines[1:]
     operator = next((found for found in READERS if found.__name__ == word), None)
     if operator is None:
         raise MillstreamError(f'operator "{word}" does not exist')
@@ -83,7 +91,7 @@ def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[
     inputs: list[Node] = []
     least, most = _width(operator)
     while len(inputs) < least or (len(inputs) < most and rest and _indent(rest[0]) > indent):
-        below, rest = _parse(rest, indent + 2, catalog)
+        below, rest = _parse(rest, indent + 2, catalog, parts)
         inputs.append(below)
     node = READERS[operator](tokens, catalog, *inputs)
     if tokens.next:

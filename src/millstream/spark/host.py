@@ -17,7 +17,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, fingerprints, settled
+from millstream.engine.checkpoint import (
+    Checkpoint,
+    Commit,
+    compare,
+    decided,
+    fingerprints,
+    settled,
+    understood,
+)
 from millstream.engine.clock import Clock
 from millstream.engine.driver import BatchReport, Driver, Finished
 from millstream.engine.holdings import Held
@@ -68,6 +76,7 @@ class SparkHost:
         self._scratch = self._scratch_folder()
         commit, notices = self.checkpoint.take_up()
         if commit is not None:
+            commit = understood(commit, job)
             notices += compare(commit, job, self.checkpoint.folder)
             job = settled(job, commit, self.checkpoint)
         job = decided(job, commit)
