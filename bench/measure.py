@@ -11,9 +11,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.engine.driver import BatchReport
 from millstream.engine.job import Job
 from millstream.session import Session
-from millstream.spark.host import BatchReport, SparkHost
+from millstream.spark.host import SparkHost
 
 STREAM = (
     "CREATE STREAM {name} (item bigint, price double, bidder bigint, ts timestamp) "

@@ -36,7 +36,7 @@ HELPERS = {"keyed", "counted"}
 """Files in operators/ that hold what several operators share."""
 
 
-RULE_HELPERS = {"pieces", "sizes"}
+RULE_HELPERS = {"pieces", "sizes", "whole"}
 """Files in rules/ that hold what several rules share."""
 
 

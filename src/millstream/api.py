@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -30,6 +29,7 @@ from millstream.engine.log import ResultLog, last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.receivers import Callbacks, Receiver
 from millstream.errors import MillstreamError, Notice
+from millstream.files import Folder, open_folder
 from millstream.lang import interval_from_text
 from millstream.session import Session
 
@@ -53,12 +53,15 @@ def connect(
     master : str, optional
         The master of a session to be made, `local[*]` by default.
     checkpoint : str, optional
-        A folder that keeps the state of the run, so that another run can go on from it.
+        A folder that keeps the state of the run, so that another run can go on from it: a path, or
+        a URL that begins with `file:`, `hdfs:` or `s3:`.
     settings : mapping, optional
         Settings such as `{"batch_rows": 100_000}`.
     base : str
         The folder that SOURCE paths are relative to.
     """
+    if checkpoint is not None:
+        open_folder(checkpoint)  # what is wrong with the URL is told here
     return Database(spark, master, checkpoint, settings or {}, base)
 
 
@@ -259,13 +262,13 @@ class Database:
         return self.__dict__.setdefault("_result_log", ResultLog(self._log_folder))
 
     @property
-    def _log_folder(self) -> Path:
+    def _log_folder(self) -> Folder:
         if self._checkpoint:
-            return Path(self._checkpoint).absolute() / "results"
+            return open_folder(self._checkpoint).folder("results")
         import tempfile
 
         if "_results" not in self.__dict__:
-            self.__dict__["_results"] = Path(tempfile.mkdtemp(prefix="millstream-results-"))
+            self.__dict__["_results"] = open_folder(tempfile.mkdtemp(prefix="millstream-results-"))
         return self.__dict__["_results"]
 
     def _refresh(self) -> None:
@@ -351,7 +354,7 @@ class QueryHandle:
         session = self._database.spark
         session.dataSource.register(ResultSource)
         reader = session.readStream.format("millstream").option("query", self._told)
-        reader = reader.option("folder", str(self._database._log_folder))
+        reader = reader.option("folder", self._database._log_folder.url)
         return reader.option("schema", spark_schema(self._query.result_schema)).load()
 
     @property

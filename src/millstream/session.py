@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.engine.state_report import state_report
 from millstream.errors import MillstreamError, closest
+from millstream.files import open_folder
 from millstream.lang import (
     CreateStream,
     CreateStreamAs,
@@ -209,10 +209,10 @@ class Session:
         """
         if checkpoint is None:
             self._scratch = self._scratch or TemporaryDirectory(prefix="millstream-tables-")
-            folder = self._scratch.name
+            folder = open_folder(self._scratch.name)
         else:
-            folder = f"{checkpoint}/tables"
-        self._live = LiveTables(self.tables, Path(folder).absolute(), follow)
+            folder = open_folder(checkpoint).folder("tables")
+        self._live = LiveTables(self.tables, folder, follow)
         entries = self.catalog.entries.values()
         self._live.begin(entry for entry in entries if isinstance(entry, Table))
 
@@ -444,7 +444,7 @@ class Session:
         """The plan of a query as it is written, optimized, or carried out."""
         root = query.content_root or query.changes_root
         held = self.held() if stage != "bound" else None
-        chooser = Chooser() if held is None else Chooser(held.job.choices, held.statistics)
+        chooser = Chooser() if held is None else Chooser(held.job.running, held.statistics)
         if self.settings.rules == "fixed":
             chooser = Chooser(most=1)
         if stage in ("physical", "state"):
@@ -456,9 +456,11 @@ class Session:
     def _cost_of(self, query: Query) -> str:
         """The plans to choose from; with what was measured, if a job runs or has run."""
         held, root = self.held(), query.content_root or query.changes_root
-        known, statistics = ({}, NOTHING) if held is None else (held.job.choices, held.statistics)
+        running, statistics = (
+            (frozenset[Node](), NOTHING) if held is None else (held.job.running, held.statistics)
+        )
         settings = self.settings if held is None else held.job.settings
-        return cost_text(root, query.views, known, statistics, query.domain, settings)
+        return cost_text(root, query.views, running, statistics, query.domain, settings)
 
 
 def _checked(stage: str) -> str:

@@ -57,7 +57,7 @@ def test_a_list_costs_by_the_window_and_a_calendar_does_not():
 
     def ends(text: str, strategy: str) -> float:
         costs = Costs.of(optimized(text), NOTHING, strategy)
-        return costs._kept(only(costs, Tagged))
+        return costs.kept(only(costs, Tagged))
 
     assert ends(wide, DIRECT) > 100 * ends(PAIRS, DIRECT)
     assert ends(wide, UPDATE_PATTERN) == pytest.approx(ends(PAIRS, UPDATE_PATTERN))

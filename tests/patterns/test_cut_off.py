@@ -6,17 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.engine.store import BucketStore, DamagedState, check_file
+from millstream.engine.store import BucketStore, DamagedState
+from millstream.files import LocalFolder
 
 
 def test_a_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
-    bucket_store = BucketStore(tmp_path / "bucket store")
+    bucket_store = BucketStore(LocalFolder(tmp_path / "bucket store"))
     table = pa.record_batch({"n": pa.array(np.arange(-40, 40)), "x": pa.array(np.full(80, -1))})
     bucket_store.write(0, {"operator": {"table": table}})
-    path = bucket_store.path(0)
+    path = tmp_path / "bucket store" / bucket_store.file(0)
     whole = path.read_bytes()
-    check_file(path)
+    bucket_store.check(0)
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         with pytest.raises(DamagedState):
-            check_file(path)
+            bucket_store.check(0)

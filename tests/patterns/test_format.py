@@ -12,10 +12,10 @@ from millstream.errors import MillstreamError
 
 
 def test_a_commit_without_a_format_is_of_the_first(tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path)
+    checkpoint = Checkpoint.at(tmp_path)
     checkpoint.write(Commit(0, Clock.start(), 2))
     assert checkpoint.take_up()[0] == Commit(0, Clock.start(), 2)
-    (path,) = checkpoint.commits.glob("*.json")
+    (path,) = (tmp_path / "commits").glob("*.json")
     fields = json.loads(path.read_bytes().partition(b"\n")[2])
     del fields["format"]
     body = json.dumps(fields).encode()

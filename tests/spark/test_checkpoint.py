@@ -20,7 +20,13 @@ class Run:
         self.spark, self.folder = spark, folder
         self.notices: list[str] = []
 
-    def go(self, text: str = BIDS, batches: int | None = None, **settings: str) -> None:
+    def go(
+        self,
+        text: str = BIDS,
+        batches: int | None = None,
+        checkpoint: str | None = None,
+        **settings: str,
+    ) -> None:
         session = Session(base=str(self.folder), tell=lambda text: None)
         for name, value in {"batch_rows": "100", **settings}.items():
             session.pin(name, value)
@@ -32,7 +38,7 @@ class Run:
             self.spark,
             job,
             lambda commit: receivers_for(job, options, commit),
-            str(self.folder / "checkpoint"),
+            checkpoint or str(self.folder / "checkpoint"),
             tell=lambda notice: self.notices.append(notice.message),
         )
         first = host.commit.batch if host.commit else -1

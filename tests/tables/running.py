@@ -25,8 +25,8 @@ class Running:
         """Carry out statements, as `Database.execute` does."""
         self.session.refresh(self.host.clock.beats)
         self.session.execute(text)
-        self.host.job = self.session.job(frozenset(self.session.queries))
-        self.host.sources = self.session.sources(follow=True)
+        job = self.session.job(frozenset(self.session.queries))
+        self.host.change(job, self.session.sources(follow=True))
 
     def until(self, name: str, rows: list[dict]) -> None:
         """Run until the stored result is as wanted."""

@@ -23,6 +23,12 @@ class AggregateCall:
     type: pa.DataType
     parameter: float | str | None = None
 
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether its result depends on the order in which rows come. Of the built-in ones none
+        does: those that go by time have the instant and the arrival as arguments (`Stamp`)."""
+        return False
+
     def __str__(self) -> str:
         inside = ", ".join(name_text(a) for a in self.arguments) or "*"
         constant = self.parameter

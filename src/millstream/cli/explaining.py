@@ -18,7 +18,7 @@ def explain_script(
     stage: str,
     query: str | None,
     picture: Path | None,
-    checkpoint: Path | None,
+    checkpoint: str | Path | None,
     settings: tuple[str, ...],
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""

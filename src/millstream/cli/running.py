@@ -19,6 +19,7 @@ from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
+from millstream.files import LocalFolder, open_folder
 from millstream.session import Session
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -35,7 +36,7 @@ class Options:
     format: str = "csv"
     changes: bool = False
     follow: bool = False
-    checkpoint: Path | None = None
+    checkpoint: str | None = None
     master: str | None = None
     settings: tuple[str, ...] = ()
     host: str = "spark"
@@ -45,8 +46,9 @@ def run_script(options: Options) -> None:
     """Load the script, run its job, and leave the results where they were asked for."""
     one_of("format", options.format, FORMATS)
     one_of("host", options.host, HOSTS)
-    for option, folder in (("out", options.out), ("checkpoint", options.checkpoint)):
-        _check_folder(option, folder)
+    _check_folder("out", options.out)
+    if options.checkpoint is not None:
+        _check_checkpoint(options.checkpoint)
     session = load(options.script, options.settings, tell=print)
     if not session.streams:
         say("the script declares no stream: there is nothing to run")
@@ -59,7 +61,7 @@ def run_script(options: Options) -> None:
             say(notice.render())
     stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
     shown = frozenset(stored) if options.changes or options.out is None else frozenset()
-    session.begin(str(options.checkpoint) if options.checkpoint else None, options.follow)
+    session.begin(options.checkpoint, options.follow)
     try:
         job = session.job(shown)
         if options.host == "local":
@@ -128,7 +130,7 @@ def _run_on_spark(session: Session, job: Job, options: Options) -> None:
             spark,
             job,
             lambda commit: receivers_for(job, options, commit),
-            str(options.checkpoint) if options.checkpoint else None,
+            options.checkpoint,
             options.follow,
             progress=progress.batch,
             tell=lambda notice: say(notice.render()),
@@ -209,6 +211,15 @@ def _check_folder(option: str, folder: Path | None) -> None:
         raise MillstreamError(
             f'--{option} cannot use the folder "{folder}": {reason}', hint="Name another folder."
         ) from None
+
+
+def _check_checkpoint(url: str) -> None:
+    """See that the folder of the checkpoint can be reached."""
+    folder = open_folder(url)
+    if isinstance(folder, LocalFolder):
+        _check_folder("checkpoint", folder.path)
+    else:
+        folder.list()
 
 
 def one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -1,8 +1,7 @@
-"""Batches of rows appended to a file, which somebody else reads while it grows."""
+"""Batches of rows put into a folder one after the other, which somebody else reads meanwhile."""
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
@@ -10,43 +9,49 @@ from pathlib import Path
 
 import pyarrow as pa
 
-HEAD = struct.Struct("<QI")
+from millstream.errors import MillstreamError
+from millstream.files import Folder, MissingFile, open_folder
+
+HEAD = struct.Struct("<I")
 FAULTS = pa.schema([("reason", pa.string()), ("row", pa.string())])
 """What is appended in the place of rows that cannot be read."""
 
 
-def append_batch(path: Path, batch: pa.RecordBatch) -> None:
-    """Put a batch at the end, and have it on disk before going on.
-
-    What a process that died left unfinished there is cut off.
-    """
-    blob = _encode(batch)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a+b") as file:
-        file.truncate(max((end for end, _ in read_batches(path)), default=0))
-        file.write(HEAD.pack(len(blob), zlib.crc32(blob)) + blob)
-        file.flush()
-        os.fsync(file.fileno())
+def append_batch(folder: str | Path | Folder, batch: pa.RecordBatch) -> None:
+    """Put a batch after the last, and have it on disk before going on. One process appends."""
+    spool, blob = open_folder(folder).synced(), _encode(batch)
+    number = max((int(name) for name in spool.list()), default=-1) + 1
+    spool.put(_file(number), [HEAD.pack(zlib.crc32(blob)), blob])
 
 
-def read_batches(path: Path, start: int = 0) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The whole batches from a position on, each with the position after it."""
-    if not path.exists():
-        return
-    with open(path, "rb") as file:
-        file.seek(start)
-        while len(head := file.read(HEAD.size)) == HEAD.size:
-            size, checksum = HEAD.unpack(head)
-            blob = file.read(size)
-            if len(blob) < size or zlib.crc32(blob) != checksum:
-                return
-            start += HEAD.size + size
-            with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
-                yield start, reader.read_next_batch()
+def read_batches(
+    folder: str | Path | Folder, start: int = 0
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The batches from a number on, each with the number after it."""
+    spool = open_folder(folder)
+    while True:
+        try:
+            data = spool.get(_file(start))
+        except MissingFile:
+            return
+        blob = data[HEAD.size :]
+        if data.size < HEAD.size or HEAD.unpack(data[: HEAD.size]) != (zlib.crc32(blob),):
+            raise MillstreamError(
+                f'"{spool.shown}/{_file(start)}" is damaged',
+                hint="Put a copy of the folder in its place, or start anew with another "
+                "--checkpoint.",
+            )
+        start += 1
+        with pa.ipc.open_stream(blob) as reader:
+            yield start, reader.read_next_batch()
 
 
-def _encode(batch: pa.RecordBatch) -> bytes:
+def _file(number: int) -> str:
+    return f"{number:012d}"
+
+
+def _encode(batch: pa.RecordBatch) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()
+    return sink.getvalue()

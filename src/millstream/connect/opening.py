@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from millstream.connect.source import ReadBatch, Slice, Source
 from millstream.connect.statement_source import StatementSource
 from millstream.connect.text_source import MAX_ROW_BYTES
 from millstream.errors import MillstreamError, closest
+from millstream.files import Folder, open_folder
 
 OPTIONS = {
     "csv": ("format", "header", "delimiter", "max_row_bytes"),
@@ -41,11 +41,11 @@ def open_stream(stream: Stream, follow: bool) -> Source:
     return open_source(stream.source, stream.name, stream.schema, options, stream.base, follow)
 
 
-def spool_of(stream: Stream) -> Path | None:
-    """The file that takes the changes of a table while a job runs."""
+def spool_of(stream: Stream) -> Folder | None:
+    """The folder that takes the changes of a table while a job runs."""
     if stream.source != STATEMENTS or not stream.base:
         return None
-    return Path(stream.base) / f"{stream.name}.changes"
+    return open_folder(stream.base).folder(f"{stream.name}.changes")
 
 
 def open_source(

@@ -1,11 +1,10 @@
-"""Tables of a database, read again and again: what has changed is put into a file for the job."""
+"""Tables of a database, read again and again: what has changed is put into a folder for the job."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from millstream.columns.keys import factorize
 from millstream.connect.appended import FAULTS, append_batch
 from millstream.connect.source import ROW_TEXT
 from millstream.errors import MillstreamError
+from millstream.files import Folder
 
 Read = Callable[[], tuple[pa.RecordBatch, list[tuple[str, str]]]]
 
@@ -31,7 +31,7 @@ class Poller:
     known: pa.RecordBatch
     key: tuple[str, ...]
     schema: pa.Schema
-    path: Path
+    spool: Folder
     seconds: float
     _told: frozenset[tuple[str, str]] = frozenset()
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -46,12 +46,12 @@ class Poller:
             detail = f": {error.detail}" if error.detail else ""
             rows, changes, bad = self.known, [], [(f"{error.message}{detail}", "")]
         if news := [fault for fault in bad if fault not in self._told]:
-            append_batch(self.path, _faults(news))
+            append_batch(self.spool, _faults(news))
         if changes:
             ops = [pa.repeat(pa.scalar(op), part.num_rows) for op, part in changes]
             parts = concat_rows([part for _, part in changes], rows.schema)
             arrays = [pa.concat_arrays(ops), *parts.columns]
-            append_batch(self.path, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
+            append_batch(self.spool, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
         self.known, self._told = rows, frozenset(bad)
 
     def start(self) -> None:

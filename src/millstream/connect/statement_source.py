@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,22 @@ from millstream.connect.appended import FAULTS, read_batches
 from millstream.connect.cells import as_csv
 from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError
+from millstream.files import Folder
 
 
 @dataclass(frozen=True)
 class StatementSource:
-    """Rows that came with the job, then those appended to a file while it runs, bad ones too.
+    """Rows that came with the job, then those put into a folder while it runs, bad ones too.
 
-    Position: how many of the first there were and what was in them, the place in the file, the
-    next arrival number.
+    Position: how many of the first there were and what was in them, the number of the next batch
+    in the folder, the next arrival number.
     Law: a job that goes on must bring the rows that were read before, and may bring more.
     """
 
     name: str
     schema: pa.Schema
     rows: pa.RecordBatch
-    spool: Path | None
+    spool: Folder | None
     follow: bool
     _digests: dict[int, str] = field(default_factory=dict, init=False, compare=False)
 

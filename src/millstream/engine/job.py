@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,19 +11,25 @@ from millstream.algebra.time import Span
 from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
-from millstream.plan.alternatives import Choices, Chooser
+from millstream.engine.plan_cache import PlanCache
+from millstream.plan.alternatives import Chooser
 from millstream.plan.graph import Graph
+from millstream.plan.kept import kept_text, logical, parts_of
 from millstream.plan.statistics import Statistics
-from millstream.plan.strategy import physical, together
+from millstream.plan.strategy import carried_out, chosen, distributed, together
 from millstream.settings import NEVER_OPEN, Settings
+
+Kept = tuple[Node, str]
+"""The root of a query as it is bound, and when it joined."""
 
 
 @dataclass(frozen=True)
 class Job:
     """What runs: every stream that has a source, every registered query, and the settings.
 
-    `changes` names the stored results whose changes somebody wants to see as well; `choices` are
-    the steps by which plans were chosen, for those for which that is settled.
+    `changes` names the stored results whose changes somebody wants to see as well. `kept` are the
+    distributed plans that are settled, since they have state; `chosen` are the plans of all roots
+    after the rules, as it was decided when they came.
     """
 
     streams: Mapping[str, Stream]
@@ -34,7 +40,9 @@ class Job:
     """Whether state of another strategy is taken over, with rows that it gave out open."""
     counted: frozenset[str] = frozenset()
     """The names of states in which duplicates are counted, or were when the job began."""
-    choices: Choices = field(default_factory=dict)
+    kept: Mapping[Kept, Node] = field(default_factory=dict)
+    chosen: Mapping[Node, Node] = field(default_factory=dict)
+    plans: PlanCache = field(default_factory=PlanCache, compare=False, repr=False)
 
     @cached_property
     def changelog_roots(self) -> dict[str, Node]:
@@ -97,17 +105,63 @@ class Job:
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
-    def decided(self, known: Choices, statistics: Statistics) -> Job:
-        """The job with all its plans chosen: as before where that is known, else by the facts."""
-        chooser = Chooser(known, statistics)
-        for query in self.queries if self.settings.rules == "on" else ():
-            for root in (query.changes_root, query.content_root):
-                if root is not None:
-                    chooser.optimized(root, query.views)
-        return replace(self, choices=chooser.made)
+    def decided(self, kept: Mapping[Kept, Node], statistics: Statistics) -> Job:
+        """The job with all its plans chosen: kept where they are known, else by the statistics.
+        What runs already in a plan that is kept is planned as it runs."""
+        running = frozenset[Node]().union(*map(parts_of, kept.values()))
+        chosen_ones: dict[Node, Node] = {}
+        for query in self.queries:
+            for root in query.roots:
+                known = kept.get((root, query.joined))
+                chosen_ones[root] = (
+                    chosen(root, self.settings, query.views, Chooser(running, statistics))
+                    if known is None
+                    else logical(known)
+                )
+        return replace(self, kept=kept, chosen=chosen_ones)
+
+    @cached_property
+    def settled_plans(self) -> dict[str, dict[Node, Node]]:
+        """For every query and every root it may have, the plan as it is distributed."""
+        return {q.name: {root: self.distributed(q, root) for root in q.roots} for q in self.queries}
+
+    @cached_property
+    def plan_texts(self) -> dict[str, list[str]]:
+        """These plans as a checkpoint keeps them."""
+        return {
+            name: [kept_text(plan) for plan in plans.values()]
+            for name, plans in self.settled_plans.items()
+        }
+
+    @property
+    def running(self) -> frozenset[Node]:
+        """All parts of plans, as they are before they are distributed."""
+        plans = (plan for plans in self.settled_plans.values() for plan in plans.values())
+        return frozenset[Node]().union(*map(parts_of, plans))
+
+    def kept_plans(self, names: Iterable[str]) -> dict[Kept, Node]:
+        """The plans of these queries, for a job in which they stay."""
+        return {
+            (root, self.query(name).joined): plan
+            for name in names
+            for root, plan in self.settled_plans[name].items()
+        }
+
+    def plans_of(self, query: Query) -> dict[Node, Node]:
+        """For every root that a query has, its plan, apart from those of others."""
+        roots = ([query.changes_root] if self._tells(query) else []) + (
+            [] if query.content_root is None else [query.content_root]
+        )
+        return {root: self._physical(query, root) for root in roots}
+
+    def distributed(self, query: Query, root: Node) -> Node:
+        """The plan of a root as it is distributed: the one that is kept, or a new one."""
+        if (plan := self.kept.get((root, query.joined))) is not None:
+            return plan
+        plan = self.chosen.get(root) or chosen(root, self.settings, query.views)
+        return distributed(plan, query.joined)
 
     def _physical(self, query: Query, root: Node) -> Node:
-        chooser = Chooser(self.choices)
-        return physical(
-            root, self.settings, query.views, self.drains, chooser, query.joined, self.counted
-        )
+        plan = self.distributed(query, root)
+        settled = self.settings, self.drains, self.counted
+        return self.plans.physical(plan, settled, lambda: carried_out(plan, *settled))

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Probe
 from millstream.algebra.node import BROADCAST, Load, Node, home_of
 from millstream.algebra.time import Span
+from millstream.engine.evaluation import Evaluation
 from millstream.engine.hot_keys import STAYS, HotKeys
-from millstream.engine.measures import Counts, add_all, count
-from millstream.operators import AntiJoin, Exchange, Join, Scan, SemiJoin, SingleJoin, SkewSplit
+from millstream.engine.measures import Counts, add_all
+from millstream.operators import Exchange, SkewSplit
 from millstream.plan.graph import Graph
 from millstream.state.chunks import Log, State
 from millstream.state.pending import release
@@ -26,50 +28,36 @@ looking through the chunks of a wide window then costs less for every row."""
 
 
 @dataclass
-class Level:
+class Level(Evaluation):
     """The operators of one level in one bucket, over the instants of one step.
 
-    Equal parts of different queries are computed once. `received` are the rows of exchanges, `away`
-    those that came by skew splits. `states` collects the operators' new states.
+    `received` are the rows of exchanges, `away` those that came by skew splits.
     """
 
     graph: Graph
     bucket: int
     buckets: int
     spans: Mapping[Node, Span]
-    load: Load
+    saved: Load
     hot: HotKeys
-    received: dict[Node, Changes] = field(default_factory=dict)
     away: dict[Node, Changes] = field(default_factory=dict)
-    states: dict[str, State] = field(default_factory=dict)
-    counts: Counts = field(default_factory=dict)
 
-    def output(self, node: Node) -> Changes:
-        """The changes that the node gives in this step and bucket."""
-        if node in self.received:
-            return self.received[node]
+    def span_of(self, node: Node) -> Span:
+        return self.spans[node]
+
+    def load(self, name: str) -> State:
+        return self.saved(name)
+
+    def given(self, node: Node) -> Changes | None:
+        """Nothing of what lies in another bucket; the rows that are left to a skew split."""
         home = home_of(self.graph.distributions[node], self.buckets)
         if home is not None and home != self.bucket:
-            result = Changes.empty(node.schema)
-        elif isinstance(node, SkewSplit):
-            result = self._with_skew_splits(node)
-        else:
-            changes = [self.output(child) for child in node.inputs]
-            if not node.accepts_previous:
-                changes = [given.plain() for given in changes]
-            span = self.spans[node]
-            state, result = node.step(node.recalled(self.load, span), *changes, span)
-            if not node.stateless:
-                self.states[node.state_name] = state
-            if not self._is_copy(node):
-                given = [0 if self._is_copy(c) else len(g) for c, g in zip(node.inputs, changes)]
-                count(self.counts, node, given, result)
-        self.received[node] = result
-        return result
+            return Changes.empty(node.schema)
+        return self._with_skew_splits(node) if isinstance(node, SkewSplit) else None
 
-    def _is_copy(self, node: Node) -> bool:
-        """True for rows that lie in every bucket, except in the one that counts them."""
-        return self.bucket > 0 and self.graph.distributions[node] == BROADCAST
+    def counts_rows_of(self, node: Node) -> bool:
+        """Rows that lie in every bucket are counted in the first."""
+        return self.bucket == 0 or self.graph.distributions[node] != BROADCAST
 
     def _with_skew_splits(self, skew_split: SkewSplit) -> Changes:
         """The rows of the exchange that stay, and those that came by the skew split."""
@@ -110,7 +98,7 @@ class Bucket:
         cuts = [self._cuts(component, due) for component in components]
         for i in range(max(map(len, cuts), default=1)):
             spans = dict(self.spans)
-            level = Level(self.graph, self.bucket, self.buckets, spans, self._load, self.hot)
+            level = Level(self.graph, self.bucket, self.buckets, spans, self.load, self.hot)
             for component, ends in zip(components, cuts):
                 if i < len(ends):
                     spans.update((node, _part(self.spans[node], ends, i)) for node in component)
@@ -123,7 +111,7 @@ class Bucket:
             self.states.update(level.states)
             add_all(self.counts, [level.counts])
 
-    def _load(self, name: str) -> State:
+    def load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
 
     def _release(self, box: Node, changes: Changes) -> Changes:
@@ -150,8 +138,8 @@ class Bucket:
 
 def _only_tests(component: tuple[Node, ...]) -> bool:
     """True when rows look for partners in a flow, and none are put together with theirs."""
-    pairing = any(isinstance(node, (SingleJoin, Join)) for node in component)
-    return not pairing and any(isinstance(node, (AntiJoin, SemiJoin)) for node in component)
+    probes = {node.probe for node in component}
+    return Probe.TESTS in probes and Probe.PAIRS not in probes
 
 
 def _part(span: Span, ends: list[int], step: int) -> Span:
@@ -168,31 +156,3 @@ def _arriving(
             changes, span = due[node], spans[node]
             low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
             yield node, changes.slice(int(low), int(high))
-
-
-def read_scan(scan: Scan, elements: Changes) -> Changes:
-    """The elements of a stream in the columns of a scan."""
-    return elements.with_rows(elements.rows.select([name for name, _ in scan.columns]))
-
-
-@dataclass
-class Reading:
-    """Plans of operators without state over what was just read: equal parts are computed once."""
-
-    elements: Mapping[str, Changes]
-    span: Span
-    done: dict[Node, Changes] = field(default_factory=dict)
-    counts: Counts = field(default_factory=dict)
-
-    def output(self, node: Node) -> Changes:
-        """What the node gives; nothing for a stream of which nothing was read."""
-        if node not in self.done:
-            self.done[node] = result = self._computed(node)
-            count(self.counts, node, [len(self.done[child]) for child in node.inputs], result)
-        return self.done[node]
-
-    def _computed(self, node: Node) -> Changes:
-        if isinstance(node, Scan):
-            there = self.elements.get(node.stream)
-            return Changes.empty(node.schema) if there is None else read_scan(node, there)
-        return node.step({}, *map(self.output, node.inputs), self.span)[1]

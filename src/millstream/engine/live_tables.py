@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +15,7 @@ from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of
 from millstream.connect.poller import Poller
 from millstream.connect.postgres import PostgresTable
+from millstream.files import Folder
 from millstream.operators import StaticTable
 
 
@@ -28,14 +28,14 @@ class LiveTables:
     """
 
     table_histories: TableHistories
-    folder: Path
+    folder: Folder
     follow: bool
     contents: dict[str, StaticTable] = field(default_factory=dict)
     pollers: dict[str, Poller] = field(default_factory=dict)
 
     def begin(self, tables: Iterable[Table]) -> None:
         """From now on, changes go to the folder."""
-        self.table_histories.folder = str(self.folder)
+        self.table_histories.folder = self.folder.url
         if self.follow:
             self.table_histories.feed = feed
         for table in tables:
@@ -44,12 +44,12 @@ class LiveTables:
     def take(self, table: Table) -> None:
         """Take in a table: what was fed to it in an earlier run, and what its database has now."""
         stream = None if table.changes is None else self.table_histories.placed(table.changes)
-        path = None if stream is None else spool_of(stream)
-        if stream is None or path is None:
+        spool = None if stream is None else spool_of(stream)
+        if stream is None or spool is None:
             return
-        before = [rows for _, rows in read_batches(path) if rows.schema != FAULTS]
+        before = [rows for _, rows in read_batches(spool) if rows.schema != FAULTS]
         if table.every is not None:
-            self._watch(table, stream, path, before)
+            self._watch(table, stream, spool, before)
         else:
             self.table_histories.recall(table, before)
 
@@ -70,10 +70,10 @@ class LiveTables:
         self.pollers.clear()
 
     def _watch(
-        self, table: Table, stream: Stream, path: Path, before: list[pa.RecordBatch]
+        self, table: Table, stream: Stream, spool: Folder, before: list[pa.RecordBatch]
     ) -> None:
-        base = self.folder / f"{table.name}.base"
-        goes_on = base.exists()
+        base = self.folder.folder(f"{table.name}.base")
+        goes_on = bool(base.list())
         if not goes_on:
             append_batch(base, table.content.rows)
         known = next(rows for _, rows in read_batches(base))
@@ -83,7 +83,7 @@ class LiveTables:
         assert table.source is not None and table.every is not None
         there = PostgresTable.of(table.source, dict(table.options), table.name)
         schema, seconds = known.schema, table.every / 1_000_000
-        poller = Poller(lambda: there.read(schema), known, table.key, stream.schema, path, seconds)
+        poller = Poller(lambda: there.read(schema), known, table.key, stream.schema, spool, seconds)
         if goes_on:
             poller.poll()
         if self.follow:
@@ -93,9 +93,9 @@ class LiveTables:
 
 def feed(stream: Stream, rows: pa.RecordBatch) -> None:
     """Put changes of a table where the running job finds them."""
-    path = spool_of(stream)
-    assert path is not None
-    append_batch(path, rows)
+    spool = spool_of(stream)
+    assert spool is not None
+    append_batch(spool, rows)
 
 
 def _after(known: pa.RecordBatch, rows: pa.RecordBatch, key: tuple[str, ...]) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from millstream.catalog import SIDES, Stream
 from millstream.connect.source import Comparison, ReadBatch, Slice, Source, read_wanted
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
-from millstream.engine.level import Reading
+from millstream.engine.evaluation import Reading
 from millstream.engine.measures import Counts, add_all
 from millstream.engine.outputs import late_rows, late_schema
 from millstream.engine.sending import Sender

@@ -18,7 +18,7 @@ class Receiver(Protocol):
     """Takes the rows of named results: queries, `<stream>.late`, `<stream>.errors`."""
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
-        """Take more rows of a result, in order; `number` is the batch they belong to."""
+        """Take more rows of a result, if there are any, in order; `number` is their batch."""
 
     def whole(self, name: str, content: pa.RecordBatch) -> None:
         """Take the content of a stored result at the last instant."""
@@ -39,7 +39,7 @@ class Callbacks:
         self.functions.setdefault(name, []).append(function)
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
-        for function in self.functions.get(name, ()):
+        for function in self.functions.get(name, ()) if batch.num_rows else ():
             function(batch)
 
     def whole(self, name: str, content: pa.RecordBatch) -> None: ...

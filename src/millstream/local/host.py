@@ -5,62 +5,61 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, concat_rows
-from millstream.algebra.node import Node
 from millstream.connect.source import Source
+from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.clock import Clock
+from millstream.engine.driver import Driver
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
-from millstream.engine.level import Bucket, Level
-from millstream.engine.measures import Counts, Measures
-from millstream.engine.outputs import in_order, present
-from millstream.engine.read_tasks import (
-    TICK,
-    ReadResult,
-    ReadTask,
-    plan_read_tasks,
-    run_read_task,
-    ticks,
-)
+from millstream.engine.measures import Measures
+from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
 from millstream.engine.receivers import Receiver
-from millstream.engine.sending import Sender
+from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
-from millstream.operators import Stored
+from millstream.errors import Notice
+from millstream.files import Folder
 from millstream.operators.retract import OPEN
-from millstream.state.chunks import Log, State
-
-Mailbox = dict[tuple[Node, int], list[Changes]]
+from millstream.state.chunks import Log
 
 
-@dataclass
 class LocalHost:
-    """Runs a job batch by batch, keeping its state in memory.
+    """Runs a job batch by batch in this process, keeping its state in memory.
 
-    `states` is by level, bucket and operator. A law of the system says that nothing outside can
-    tell how many buckets there are or where batches were cut.
+    A law of the system says that nothing outside can tell how many buckets there are or where
+    batches were cut.
     """
 
-    job: Job
-    sources: Mapping[str, Source]
-    receivers: list[Receiver]
-    clock: Clock = field(default_factory=Clock.start)
-    positions: dict[str, dict[str, Any]] = field(default_factory=dict)
-    states: dict[tuple[int, int], dict[str, State]] = field(default_factory=dict)
-    hot: HotKeys = field(default_factory=HotKeys)
-    batches: int = 0
-    ticked: int = 0
-    measures: Measures = field(default_factory=Measures)
+    def __init__(self, job: Job, sources: Mapping[str, Source], receivers: list[Receiver]) -> None:
+        wanted = frozenset(job.changelog_roots)
+        self.driver = Driver(job, receivers, MemoryStates(), job.settings.buckets or 2, wanted)
+        self.sources = sources
+        self.carrier: Carrier = InProcess()
+        self.positions: dict[str, dict[str, Any]] = {}
+        self.ticked = 0
 
     @property
-    def buckets(self) -> int:
-        return self.job.settings.buckets or 2
+    def job(self) -> Job:
+        return self.driver.job
+
+    @property
+    def clock(self) -> Clock:
+        return self.driver.last.clock
+
+    @property
+    def measures(self) -> Measures:
+        return self.driver.last.measures
+
+    @property
+    def batches(self) -> int:
+        """How many batches have been finished."""
+        return self.driver.last.number + 1
 
     def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
         """Go on until every source has ended, or until told to stop."""
@@ -85,131 +84,60 @@ class LocalHost:
         self.ticked = now if tasks else self.ticked
         if not tasks:
             return False
-        self.step(tasks)
-        self.positions = positions
+        self.step(tasks, positions)
         return True
 
-    def step(self, tasks: list[ReadTask]) -> None:
-        """Read, run all levels, and hand out the results."""
-        streams = self.job.streams
-        sender = Sender(self.job.graph, self.buckets, self.hot)
-        reads = [
-            run_read_task(e, streams[e.source], self.sources.get(e.source), sender, self.clock)
-            for e in tasks
-        ]
-        self._take(reads, [e.source for e in tasks], sender)
+    def step(
+        self, tasks: list[ReadTask], positions: dict[str, dict[str, Any]] | None = None
+    ) -> None:
+        """Carry out these read tasks as one batch, which leads to these positions."""
+        positions = self.positions if positions is None else positions
+        self.driver.run(self.batches, tasks, self.carrier, lambda job: self.sources, positions)
+        self.positions = positions
 
-    def _take(self, reads: list[ReadResult], names: list[str], sender: Sender) -> None:
-        headers = [header for read in reads for header in read.headers]
-        after = self.job.advance(self.clock, headers)
-        spans = self.job.spans(self.clock, after)
-        told = [(0, read.counts) for read in reads]
-        results = self._levels(reads, spans, sender, told)
-        self.measures = self.measures.after(told, self.job.graph, spans)
-        self.clock = after
-        self.hot = self.hot.after(sender.samples, self.job.graph.meetings, self.buckets)
-        self.batches += 1
-        for name, read in zip(names, reads):
-            if self.job.streams[name].of is not None:
-                continue
-            self._give(f"{name}.late", read.late)
-            self._give(f"{name}.errors", read.errors)
-        for name, root in self.job.changelog_roots.items():
-            query = self.job.query(name)
-            out = present(query, Changes.concat(results[root], root.schema))
-            self._give(f"{name}.changes" if query.form == "complete" else name, out)
-
-        for receiver in self.receivers:
-            receiver.sizes()
+    def change(self, job: Job, sources: Mapping[str, Source] | None = None) -> tuple[Notice, ...]:
+        """Go on with other queries, and with other sources, from the next batch on."""
+        if sources is not None:
+            self.sources = sources
+        return self.driver.change(job)
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
-        root = self.job.materialized_roots[name]
-        stored = root if isinstance(root, Stored) else root.inputs[0]
-        assert isinstance(stored, Stored)
-        level = self.job.graph.level[root]
-        beat = self.clock.beats.get(min(self.job.graph.sources[root]), 0)
-        parts = [stored.content(self.states.get((level, b), {}), beat) for b in range(self.buckets)]
-        return in_order(concat_rows(parts, root.schema))
+        return self.driver.content(name)
 
-    def restarted(self, folder: Path, strategy: str | None = None) -> LocalHost:
+    def finish(self) -> None:
+        self.driver.close()
+
+    def held(self) -> Held:
+        """What operators hold after the last batch."""
+        return self.driver.held()
+
+    @property
+    def state_rows(self) -> int:
+        """How many rows all operators hold."""
+        return sum(map(rows_in, self.held().states))
+
+    def restarted(self, folder: Path | Folder, strategy: str | None = None) -> LocalHost:
         """A new host that goes on where this one is, from files that hold all its state; it may go
         on with another strategy."""
-        for at, held in self.states.items():
-            BucketStore.at(folder, *at).write(self.batches, held)
-        states = {at: BucketStore.at(folder, *at).read(self.batches) for at in self.states}
-        clock = Clock.from_json(json.loads(json.dumps(self.clock.to_json())))
-        hot = HotKeys.from_json(json.loads(json.dumps(self.hot.to_json())))
-        every = [entry for held in self.states.values() for entry in held.items()]
+        last = self.driver.last
+        moved, states = MemoryStates(), []
+        for level in range(1, last.levels + 1):
+            for bucket in range(self.driver.buckets):
+                store = BucketStore.at(folder, level, bucket)
+                store.write(last.number, self.driver.states.read(level, bucket, last.number))
+                states.append(store.read(last.number))
+                moved.write(level, bucket, last.number, states[-1], -1)
+        every = [entry for held in states for entry in held.items()]
         counted = frozenset(name for name, state in every if "counts 0" in state)
         logs = [part for name, state in every if name.startswith(OPEN) for part in state.values()]
         holds_open = any(isinstance(part, Log) and part.chunks for part in logs)
         strategy = strategy or self.job.settings.strategy
         job = self.job.with_strategy(strategy, counted, holds_open)
-        return replace(self, job=job, clock=clock, states=states, hot=hot)
-
-    def finish(self) -> None:
-        for name in self.job.materialized_roots:
-            content = self.content(name)
-            for receiver in self.receivers:
-                receiver.whole(name, content)
-        for receiver in self.receivers:
-            receiver.close()
-
-    def held(self) -> Held:
-        """What operators hold after the last batch."""
-        return Held(self.job, self.batches, tuple(self.states.values()))
-
-    @property
-    def state_rows(self) -> int:
-        """How many rows all operators hold."""
-        return sum(
-            part.rows if isinstance(part, Log) else part.num_rows
-            for states in self.states.values()
-            for state in states.values()
-            for part in state.values()
-        )
-
-    def _give(self, name: str, rows: pa.RecordBatch) -> None:
-        for receiver in self.receivers:
-            receiver.rows(name, rows, self.batches)
-
-    def _levels(
-        self,
-        reads: list[ReadResult],
-        spans: Mapping[Node, Any],
-        sender: Sender,
-        told: list[tuple[int, Counts]],
-    ) -> dict[Node, list[Changes]]:
-        """The results of all levels; what their operators did is added to `told`."""
-        graph = self.job.graph
-        mail: Mailbox = {}
-        for read in reads:
-            for box, place, changes, _ in read.sent:
-                mail.setdefault((box, place), []).append(changes)
-        results: dict[Node, list[Changes]] = {root: [] for root in graph.roots}
-        for number in range(1, graph.depth + 1):
-            for place in range(self.buckets):
-                saved = self.states.get((number, place), {})
-                bucket = Bucket(graph, number, place, self.buckets, spans, saved, self.hot)
-                received = {
-                    b: Changes.concat(mail.get((b, place), []), b.schema) for b in bucket.boxes
-                }
-                for level in bucket.steps(received):
-                    _send(sender, number, level, mail)
-                    for root in graph.roots:
-                        if graph.level[root] == number:
-                            results[root].append(level.output(root))
-                self.states[number, place] = bucket.states
-                told.append((number, bucket.counts))
-        return results
-
-
-def _send(sender: Sender, number: int, level: Level, mail: Mailbox) -> None:
-    """Put what a level gives into the mail of the levels above."""
-    graph = sender.graph
-    for exchange in graph.exchanges:
-        if graph.level[exchange.input] == number:
-            out = level.output(exchange.input)
-            for box, bucket, part in sender.parts(exchange, out, level.bucket):
-                mail.setdefault((box, bucket), []).append(part)
+        host = LocalHost(job, self.sources, self.driver.receivers)
+        clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
+        hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
+        host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
+        host.driver.go_on(self.driver)
+        host.positions, host.ticked = self.positions, self.ticked
+        return host

@@ -15,7 +15,9 @@ from millstream.aggregates.ordered import ORDERED
 from millstream.aggregates.running import RUNNING, TOTALS, total_name
 from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.facts import Arrival
 from millstream.algebra.identity import identity_of_version
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Distribution, Load, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
@@ -49,9 +51,6 @@ class GroupBy(Node):
     values; the rows whose expiration lies ahead. Cost: the batch and what falls due.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
 
     keys: tuple[str, ...]
@@ -91,9 +90,19 @@ class GroupBy(Node):
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
         return (f"{keys}: {calls}" if keys else calls) + since
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        label = Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
+        return left_open(label, bounded=not self.keys or given.bounded)
+
     @property
-    def label(self) -> Label:
-        return Label(Pattern.WK, "the new row of a group takes the place of the old one", 4)
+    def arrival(self) -> Arrival:
+        """Only aggregates that go by the order of rows look at it."""
+        by_order = any(call.depends_on_order for call in self.calls)
+        return Arrival.USED if by_order else Arrival.IGNORED
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return None if self.keys else 1
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)

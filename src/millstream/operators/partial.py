@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Node, Step
 from millstream.algebra.time import Span
 from millstream.columns.bundles import (
@@ -52,6 +53,9 @@ class Partial(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
 
     @property
     def words(self) -> str:

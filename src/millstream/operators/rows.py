@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.facts import Columns
+from millstream.algebra.lengths import length_text
+from millstream.algebra.lifetime import Ends, Lifetime, left_open
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
@@ -33,9 +36,8 @@ class Rows(Node):
     Cost: the batch, and the tuples of the partitions it touches.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
+    is_window: ClassVar[bool] = True
+    keeps_ends: ClassVar[bool] = True
 
     count: int
     partition_by: tuple[str, ...]
@@ -64,16 +66,27 @@ class Rows(Node):
         columns = ", ".join(name_text(name) for name in self.partition_by)
         parts = [f"Partition By {columns}"] if columns else []
         parts.append("Unbounded" if self.count >= EVER else str(self.count))
-        parts.extend([f"Range {self.length}"] if self.length is not None else [])
+        if self.length is not None:
+            parts.append(f"Range {length_text(self.length, self.time_domain)}")
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])
         return " ".join(parts)
 
-    @property
-    def label(self) -> Label:
-        if self.count >= EVER and self.length is None:
-            return Label(Pattern.MON, "rows that have come in never leave")
+    def lives(self, stream: Lifetime) -> Lifetime:
+        ever = self.count >= EVER and self.length is None
         each = " of a partition" if self.partition_by else ""
-        return Label(Pattern.STR, f"rows{each} leave when later ones come; first in, first out")
+        label = Label(Pattern.STR, f"rows{each} leave when later ones come; first in, first out")
+        if ever:
+            label = Label(Pattern.MON, "rows that have come in never leave")
+        ends = Ends.OPEN if self.length is None else Ends.GIVEN
+        return replace(left_open(label, bounded=not ever), ends=ends)
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return None if self.partition_by else self.count
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
+        """Elements without an arrival of their own come in the order of all their values."""
+        return (wanted | frozenset(self.partition_by),) if self.input.has_arrival else None
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) == 0:

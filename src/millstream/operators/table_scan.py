@@ -12,16 +12,14 @@ import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
-from millstream.operators.exchange import Exchange
-from millstream.operators.filter import Filter
 from millstream.operators.lookup_join import StaticTable
-from millstream.operators.project import Project
 from millstream.operators.to_stream import compact
 from millstream.state.chunks import Log, State
 
@@ -48,7 +46,6 @@ class TableScan(Node):
     steps that bring modifications; nothing in others.
     """
 
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("content", "rows of the table", Structure.LIST, Extent.OWN),
         StatePart("begun", "that the table has begun", Structure.LIST, Extent.ONE),
@@ -73,14 +70,6 @@ class TableScan(Node):
         return self.input is None or not self.input.schema.names
 
     @property
-    def monotonic(self) -> bool:  # type: ignore[override]
-        return self.is_static
-
-    @property
-    def never_retracts(self) -> bool:  # type: ignore[override]
-        return self.is_static
-
-    @property
     def required_distribution(self) -> Distribution:
         """What a table begins with lies in one bucket."""
         if self.is_static or self.table.rows.num_rows:
@@ -92,11 +81,15 @@ class TableScan(Node):
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
         return f"{name_text(self.table.name)}{since}"
 
-    @property
-    def label(self) -> Label:
+    def lives(self, *modifications: Lifetime) -> Lifetime:
         if self.is_static:
-            return Label(Pattern.MON, "the table never changes")
-        return Label(Pattern.STR, "rows are updated and deleted at any time")
+            return left_open(Label(Pattern.MON, "the table never changes"), bounded=True)
+        reason = "rows are updated and deleted at any time"
+        return left_open(Label(Pattern.STR, reason), bounded=True)
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return self.table.rows.num_rows if self.is_static else None
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         begin = self._begin(state, changes, span)
@@ -177,12 +170,12 @@ class TableScan(Node):
 
 def table_below(node: Node) -> TableScan | None:
     """The table that a node is, or some of whose rows or columns it gives."""
-    while isinstance(node, (Filter, Project, Exchange)):
-        node = node.input
+    while node.row_by_row or node.moves_rows:
+        (node,) = node.inputs
     return node if isinstance(node, TableScan) else None
 
 
-def label_beside_table(side: Node, other: Node) -> Label | None:
+def label_beside_table(side: Node, other: Lifetime) -> Label | None:
     """The label of what rows of the other side that meet the side's have, if that is a table."""
     table = table_below(side)
     if table is None:

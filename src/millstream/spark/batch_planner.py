@@ -2,6 +2,9 @@
 
 It is part of the host's process, which has the job and its sources at hand. It listens on a socket
 in a folder that nobody else may enter.
+
+Spark stops its clients whenever it likes, in the middle of a question too. What a client says, or
+does not say, never ends a run; only a source that cannot be planned does.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from socketserver import StreamRequestHandler, UnixStreamServer
-from threading import Thread
+from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
+from threading import Lock, Thread
 from typing import Any
 
 from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
@@ -23,7 +27,8 @@ from millstream.spark.job_snapshot import JobSnapshot
 class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
-    `failed` is told what went wrong while planning, before Spark hears of it.
+    `failed` gets what went wrong while planning, before Spark hears of it. Every client has a
+    thread of its own, so that one who is silent keeps nobody waiting; one plan is made at a time.
     """
 
     def __init__(
@@ -34,7 +39,8 @@ class BatchPlanner:
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-desk-")
         self.address = str(Path(self._folder) / "planner")
-        self._server = UnixStreamServer(self.address, _handler(self._answer))
+        self._planning = Lock()
+        self._server = _Server(self.address, _handler(self._answer))
         Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
 
     def close(self) -> None:
@@ -46,10 +52,14 @@ class BatchPlanner:
         """From now on, streams that Spark feeds have come to their end."""
         self.fed_to_the_end = True
 
-    def _answer(self, question: str) -> dict[str, str]:
+    def _answer(self, text: str) -> dict[str, str]:
         try:
-            plan = json.loads(question)
-            return {"plan": self._start() if plan is None else self._next(plan)}
+            before = _question(text)
+        except ValueError as problem:
+            return {"error": str(problem)}
+        try:
+            with self._planning:
+                return {"plan": self._start() if before is None else self._next(before)}
         except Exception as error:
             self.failed(error)
             return {"error": str(error)}
@@ -59,7 +69,7 @@ class BatchPlanner:
         return _plan({n: {"at": s.start(), "ended": False} for n, s in sources.items()}, [], 0)
 
     def _next(self, before: str) -> str:
-        plan = json.loads(before)
+        plan = _plan_in(before)
         if self._first:  # a new run looks again at sources that had ended: they may have grown
             self._first = False
             positions = plan["positions"].items()
@@ -99,10 +109,43 @@ def _plan(positions: dict[str, Any], tasks: list[ReadTask], now: int) -> str:
     return json.dumps({"positions": positions, "tasks": [e.to_json() for e in tasks], "now": now})
 
 
+def _question(text: str) -> str | None:
+    """The plan that a client goes on from, None for the first; ValueError for anything else."""
+    before = json.loads(text)
+    if before is not None:
+        _plan_in(before)
+    return before
+
+
+def _plan_in(text: Any) -> dict[str, Any]:
+    """A plan that was handed out before."""
+    plan = json.loads(text) if isinstance(text, str) else None
+    if not isinstance(plan, dict):
+        raise ValueError("a plan is expected")
+    positions, now = plan.get("positions"), plan.get("now")
+    each = positions.values() if isinstance(positions, dict) else (None,)
+    if not isinstance(now, int) or not all(isinstance(p, dict) and "at" in p for p in each):
+        raise ValueError("a plan with positions and a time is expected")
+    return plan
+
+
+class _Server(ThreadingUnixStreamServer):
+    """Waits for no client: neither when it is closed, nor for one who says nothing."""
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+
 def _handler(answer: Callable[[str], dict[str, str]]) -> type[StreamRequestHandler]:
     class Handler(StreamRequestHandler):
+        """One line there, one line back; a client who has gone needs no answer."""
+
         def handle(self) -> None:
-            told = answer(self.rfile.readline().decode())
-            self.wfile.write(json.dumps(told).encode() + b"\n")
+            with suppress(OSError):
+                line = self.rfile.readline()
+                if line.endswith(b"\n"):
+                    said = answer(line.decode(errors="replace"))
+                    self.wfile.write(json.dumps(said).encode() + b"\n")
 
     return Handler

@@ -7,60 +7,54 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from millstream.algebra.changes import Changes, concat_rows
+from millstream.connect.source import Source
+from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.checkpoint import (
     Checkpoint,
     Commit,
     compare,
     decided,
     fingerprints,
-    going_on,
     settled,
-    views_of,
+    understood,
 )
-from millstream.engine.clock import Clock, Header
-from millstream.engine.holdings import Held, read_states
-from millstream.engine.hot_keys import HotKeys, KeySample
+from millstream.engine.clock import Clock
+from millstream.engine.driver import BatchReport, Driver, Finished
+from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.engine.live_change import Joined, opened
 from millstream.engine.measures import Measures
-from millstream.engine.outputs import COMPLETE, in_order, present
+from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
-from millstream.engine.store import BucketStore
+from millstream.engine.states import FileStates
+from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
-from millstream.operators import Stored
+from millstream.files import LocalFolder, MissingFile
+from millstream.files.opening import spark_url
 from millstream.spark.batch_planner import BatchPlanner
+from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
-from millstream.spark.stages import DRIVER, WIRE, level_runner, opened, packer
 
-CARRIERS = ("inline", "file")
-Progress = Callable[["BatchReport"], None]
-
-
-@dataclass(frozen=True)
-class BatchReport:
-    """What one batch did: for progress lines and for the benchmark."""
-
-    number: int
-    rows: int
-    told: int
-    seconds: float
-    clock: Clock
-    state_rows: int
-    state_bytes: int
-    parts: dict[str, float]
+Progress = Callable[[BatchReport], None]
 
 
 class SparkHost:
-    """Runs a job on Spark. Queries may be added and dropped between batches with `change`."""
+    """Runs a job on Spark. Queries may be added and dropped between batches with `change`.
+
+    `in_driver` says of a batch, by its number, whether this process carries it out, and not Spark's
+    executors; streams that Spark feeds always go through these.
+    """
+
+    in_driver: Callable[[int], bool] = staticmethod(lambda number: False)
 
     def __init__(
         self,
@@ -74,97 +68,125 @@ class SparkHost:
         progress: Progress | None = None,
         tell: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
-        self.session, self.job, self.follow = session, job, follow
+        self.session, self.follow = session, follow
         self.foreign = foreign or {}
         self.progress = progress
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
-        self.checkpoint = Checkpoint(Path(checkpoint or self._temporary or "").absolute())
-        self.checkpoint.folder.mkdir(parents=True, exist_ok=True)
-        self.commit, notices = self.checkpoint.take_up()
-        self._begun = self.commit.batch if self.commit else None
-        if self.commit is not None:
-            notices += compare(self.commit, job, self.checkpoint.folder)
-            self.job = job = settled(job, self.commit, self.checkpoint)
-        self.measures = Measures.from_json(self.commit.measures if self.commit else {})
-        self.job = job = decided(job, self.commit)
-        self.buckets = self._bucket_count(notices)
+        self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
+        self._scratch = self._scratch_folder()
+        commit, notices = self.checkpoint.take_up()
+        if commit is not None:
+            commit = understood(commit, job)
+            notices += compare(commit, job, self.checkpoint.folder)
+            job = settled(job, commit, self.checkpoint)
+        job = decided(job, commit)
+        buckets = self._bucket_count(job, commit, notices)
+        joined, ran = Joined(job), None
+        if commit is not None:
+            marks = fingerprints(job)
+            known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
+            ran = replace(job, queries=tuple(known))
+            joined = opened(job, ran, commit.batch)
+            job = joined.job
+        self._tell = tell
         for notice in notices:
             tell(notice)
-        self.clock = self.commit.clock.without_ends() if self.commit else Clock.start()
-        self.hot = HotKeys.from_json(self.commit.hot) if self.commit else HotKeys()
-        self.wanted = frozenset(job.changelog_roots) if wanted is None else wanted
-        self.receivers = receivers(self.commit)
+        self.driver = Driver(
+            job,
+            receivers(commit),
+            FileStates(self.checkpoint.state.url),
+            buckets,
+            frozenset(job.changelog_roots) if wanted is None else wanted,
+            self.checkpoint,
+            commit,
+            Finished.of(commit),
+            None if commit is None else commit.batch,
+            ran,
+            joined.opening,
+        )
         self.lock = threading.Lock()
         self.done = threading.Event()
         self.failure: BaseException | None = None
         self._query: Any = None
         self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
-        self._save()
+        self._snapshots: dict[str, JobSnapshot] = {}
+        self._written: tuple[JobSnapshot, str] | None = None
 
     @property
-    def _folder(self) -> Path:
-        return self.checkpoint.folder / "job"
+    def job(self) -> Job:
+        return self.driver.job
 
     @property
-    def _scratch(self) -> Path:
-        return self.checkpoint.folder / "scratch"
+    def commit(self) -> Commit | None:
+        return self.driver.commit
 
-    def _bucket_count(self, notices: list[Notice]) -> int:
-        asked = self.job.settings.buckets or self.session.sparkContext.defaultParallelism
-        if self.commit is None or self.commit.buckets == asked:
+    @property
+    def clock(self) -> Clock:
+        return self.driver.last.clock
+
+    @property
+    def measures(self) -> Measures:
+        return self.driver.last.measures
+
+    @property
+    def buckets(self) -> int:
+        return self.driver.buckets
+
+    def _scratch_folder(self) -> Path:
+        """A folder of this machine for what goes from level to level."""
+        folder = self.checkpoint.folder
+        if isinstance(folder, LocalFolder):
+            return folder.path / "scratch"
+        self._temporary = tempfile.mkdtemp(prefix="millstream-")
+        return Path(self._temporary)
+
+    def _bucket_count(self, job: Job, commit: Commit | None, notices: list[Notice]) -> int:
+        asked = job.settings.buckets or self.session.sparkContext.defaultParallelism
+        if commit is None or commit.buckets == asked:
             return asked
-        if self.job.settings.buckets:
-            notices.append(Notice(f"buckets = {self.commit.buckets} is kept from the checkpoint"))
-        return self.commit.buckets
-
-    def _save(self) -> None:
-        self._job_snapshot = JobSnapshot(
-            self.job,
-            self.follow,
-            self.buckets,
-            str(self.checkpoint.state),
-            self.wanted,
-            str(self._scratch) if _is_one_process(self.session) else None,
-        )
-        self._saved = self._job_snapshot.save(self._folder)
+        if job.settings.buckets:
+            notices.append(Notice(f"buckets = {commit.buckets} is kept from the checkpoint"))
+        return commit.buckets
 
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
-        with self.lock:
-            facts = self.measures.statistics(self.job.graph)
-            self.job = job = self._settled(job).decided(self.job.choices, facts)
-            self.wanted = frozenset(job.changelog_roots) if wanted is None else wanted
-            self._save()
+        for notice in self.driver.change(job, wanted):
+            self._tell(notice)
 
-    def _settled(self, job: Job) -> Job:
-        """Another job, in which queries that go on are told from those that join now."""
-        if self._begun is None:
-            return job
-        marks, known = fingerprints(job), fingerprints(self.job)
-        views = views_of(self.job)
-        same = {
-            q.name: (q.joined, views[q.name])
-            for q in self.job.queries
-            if known[q.name] == marks.get(q.name)
-        }
-        job = going_on(job, same, self._begun, self.job.settings.rules)
-        if self.commit is not None:
-            job = replace(job, counted=self.checkpoint.counted(self.commit))
-        return job.after(self.job.settings.ending, self.job.drains)
+    def _job_snapshot(self, reader: str, job: Job) -> JobSnapshot:
+        """The job as one of its readers sees it, with sources that are its own: the batch planner,
+        the executors, or the driver. It is the same one while the job stays the same."""
+        known = self._snapshots.get(reader)
+        if known is None or known.job is not job:
+            scratch = str(self._scratch) if _is_one_process(self.session) else None
+            state, wanted = self.checkpoint.state.url, self.driver.wanted
+            known = JobSnapshot(job, self.follow, self.buckets, state, wanted, scratch)
+            self._snapshots[reader] = known
+        return known
+
+    def _saved(self, work: Work) -> str:
+        """The address of the job as a file, which is written when the job has changed."""
+        snapshot = self._job_snapshot("executors", work.job)
+        if self._written is None or self._written[0] is not snapshot:
+            self._written = snapshot, snapshot.save(self.checkpoint.jobs)
+        return self._written[1]
+
+    def _sources(self, job: Job) -> Mapping[str, Source]:
+        return self._job_snapshot("driver", job).sources
 
     def start(self) -> None:
         """Begin to run in the background."""
         self.done.clear()
         self._stopping = self._refused = False
-        self._planner = BatchPlanner(lambda: self._job_snapshot, self._failed)
+        self._planner = BatchPlanner(lambda: self._job_snapshot("planner", self.job), self._failed)
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
         frame = stream.option("planner", self._planner.address).load()
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
-        self._query = writer.option("checkpointLocation", str(self.checkpoint.spark)).start()
+        self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Go on until every source has ended, or until told to stop; then close the results."""
@@ -212,12 +234,7 @@ class SparkHost:
         return self._query is not None and self._query.isActive
 
     def finish(self) -> None:
-        for name in self.job.materialized_roots:
-            content = self.content(name)
-            for receiver in self.receivers:
-                receiver.whole(name, content)
-        for receiver in self.receivers:
-            receiver.close()
+        self.driver.close()
 
     def close(self) -> None:
         """Remove what a run without a checkpoint left behind."""
@@ -226,27 +243,12 @@ class SparkHost:
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat of the last finished batch."""
-        root = self.job.materialized_roots[name]
-        assert isinstance(root, Stored)
-        if self.commit is None:
-            return in_order(root.content({}, 0))
-        level, number = self.job.graph.level[root], self.commit.batch
-        if level > self.commit.levels:  # it has joined since
-            return in_order(root.content({}, 0))
-        beat = self.commit.clock.beats.get(min(self.job.graph.sources[root]), 0)
-        parts = [
-            root.content(BucketStore.at(self.checkpoint.state, level, b).read(number), beat)
-            for b in range(self.buckets)
-        ]
-        return in_order(concat_rows(parts, root.schema))
+        return self.driver.content(name)
 
     def held(self) -> Held | None:
         """What operators hold after the last finished batch, if there is one that is still kept."""
-        commit, state = self.commit, self.checkpoint.state
-        if commit is None or not state.exists():
-            return None
-        states = read_states(state, commit.levels, commit.buckets, commit.batch)
-        return Held(self.job, commit.batch, states, self.measures)
+        there = self.commit is not None and self.checkpoint.last() is not None
+        return self.driver.held() if there else None
 
     def _packed(self, name: str, frame: DataFrame) -> DataFrame:
         from millstream.spark.foreign import packed
@@ -269,135 +271,32 @@ class SparkHost:
     def _failed(self, error: BaseException) -> None:
         self.failure = self.failure or error
 
-    def _left_by(self, level: int) -> int:
-        """The batch that left the state of a level; −1 for one that the last batch did not have."""
-        return self.commit.batch if self.commit and level <= self.commit.levels else -1
-
     def _run(self, frame: DataFrame, number: int) -> None:
-        started = time.perf_counter()
-        self._begun = number
-        job, path = self.job, self._saved
-        clock, hot = self.clock.to_json(), self.hot.to_json()
         if self.foreign:
             from millstream.spark.foreign import together
 
             frame = together(frame, self.buckets)
-        planned = () if self.foreign else self._planned_tasks(number)
-        if planned:
-            frame = self.session.range(0, len(planned), 1, len(planned))
-        frame = frame.mapInArrow(packer(path, clock, hot, number, planned), WIRE)
-        for level in range(1, job.graph.depth + 1):
-            frame = frame.repartitionById(self.buckets, "bucket")
-            before = self._left_by(level)
-            runner = level_runner(path, clock, hot, level, number, before)
-            frame = frame.mapInArrow(runner, WIRE)
-        table = frame.where(f"level = {DRIVER}").toArrow()
-        gathered = time.perf_counter()
-        self._finish_batch(job, table.to_pylist(), number, started, gathered)
-
-    def _planned_tasks(self, number: int) -> tuple[tuple[str, ...], ...]:
-        """The read tasks of a batch from Spark's log of offsets, a list for every core.
-
-        Spark has written them there before it starts the batch. Taking them from there saves every
-        task the way through a Python process that would only hand them on.
-        """
-        try:
-            lines = (self.checkpoint.spark / "offsets" / str(number)).read_text().splitlines()
-            tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
-        except (OSError, ValueError, KeyError, IndexError):
-            return ()
-        parts = min(len(tasks), self.session.sparkContext.defaultParallelism)
-        texts = [json.dumps(task) for task in tasks]
-        return tuple(tuple(texts[i::parts]) for i in range(parts))
-
-    def _finish_batch(
-        self, job: Job, rows: list[dict[str, Any]], number: int, started: float, gathered: float
-    ) -> None:
-        headers = [Header(**json.loads(r["blob"])) for r in rows if r["kind"] == "header"]
-        if not headers:
-            return
-        after = job.advance(self.clock, headers)
-        told = [(r["number"], json.loads(r["blob"])) for r in rows if r["kind"] == "counts"]
-        measures = self.measures.after(told, job.graph, job.spans(self.clock, after))
-        samples = [
-            KeySample.from_json(json.loads(r["blob"])) for r in rows if r["kind"] == "sample"
-        ]
-        hot = self.hot.after(samples, job.graph.meetings, self.buckets)
-        self._deliver(job, rows, number)
-        sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
-        commit = Commit(
-            number,
-            after,
-            self.buckets,
-            sizes,
-            {n: s.declared for n, s in job.streams.items()},
-            fingerprints(job),
-            levels=job.graph.depth,
-            joined={q.name: q.joined for q in job.queries if q.joined},
-            ending=job.settings.ending,
-            drains=job.drains,
-            measures=measures.to_json(),
-            choices={part: list(steps) for part, steps in job.choices.items()},
-            hot=hot.to_json(),
-            rules=job.settings.rules,
-            views=views_of(job),
-            changes=sorted(job.changes),
-        )
-        self.checkpoint.write(commit)
-        self.commit, self.clock = commit, after
-        self.measures, self.hot = measures, hot
+        tasks = () if self.foreign else self._planned_tasks(number)
+        executors = Executors(self.session, frame, self._saved)
+        carrier: Carrier = InProcess() if tasks and self.in_driver(number) else executors
+        report = self.driver.run(number, tasks, carrier, self._sources)
         shutil.rmtree(self._scratch / str(number), ignore_errors=True)
-        self._report(rows, headers, number, started, gathered)
-        if job.streams and all(after.sources[n].ended for n in job.streams):
+        if report is not None and self.progress is not None:
+            self.progress(report)
+        streams, clock = self.job.streams, self.clock
+        if streams and all(n in clock.sources and clock.sources[n].ended for n in streams):
             self.done.set()
 
-    def _deliver(self, job: Job, rows: list[dict[str, Any]], number: int) -> None:
-        for row in rows:
-            kind, _, name = row["name"].partition(" ")
-            if kind in ("late", "errors") and row["kind"] in CARRIERS:
-                self._give(f"{name}.{kind}", opened(row), number)
-        for name, root in job.changelog_roots.items():
-            parts = [
-                Changes.from_batch(opened(r))
-                for r in rows
-                if r["kind"] in CARRIERS and r["name"] == f"result {name}"
-            ]
-            if parts:
-                query = job.query(name)
-                told = f"{name}.changes" if query.form == COMPLETE else name
-                self._give(told, present(query, Changes.concat(parts, root.schema)), number)
-
-    def _give(self, name: str, batch: pa.RecordBatch, number: int) -> None:
-        for receiver in self.receivers:
-            receiver.rows(name, batch, number)
-
-    def _report(
-        self,
-        rows: list[dict[str, Any]],
-        headers: list[Header],
-        number: int,
-        started: float,
-        gathered: float,
-    ) -> None:
-        if self.progress is None:
-            return
-        stats = [json.loads(r["blob"]) for r in rows if r["kind"] == "stats"]
-        ended = time.perf_counter()
-        parts = {k: sum(s[k] for s in stats) for k in ("load", "run", "write")}
-        parts["spark"] = gathered - started
-        parts["driver"] = ended - gathered
-        self.progress(
-            BatchReport(
-                number,
-                sum(h.rows for h in headers),
-                sum(s["told"] for s in stats),
-                ended - started,
-                self.clock,
-                sum(s["state"] for s in stats),
-                sum(s["written"] for s in stats),
-                parts,
-            )
-        )
+    def _planned_tasks(self, number: int) -> tuple[ReadTask, ...]:
+        """The read tasks of a batch from Spark's log of offsets, where they are before it starts;
+        none if the log cannot be read."""
+        try:
+            offsets = self.checkpoint.spark.folder("offsets").get(str(number))
+            lines = offsets.to_pybytes().splitlines()
+            tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
+        except (MissingFile, ValueError, KeyError, IndexError):
+            return ()
+        return tuple(map(ReadTask.from_json, tasks))
 
 
 def _is_one_process(session: SparkSession) -> bool:

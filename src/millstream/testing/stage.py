@@ -148,8 +148,7 @@ class Stage:
             )
             if not tasks:
                 return
-            self.host.step(tasks)
-            self.host.positions = positions
+            self.host.step(tasks, positions)
             if self.configuration.restart:
                 self._restart()
 

@@ -1,0 +1,314 @@
+"""The driver of a job: begins, finishes, delivers and commits batches, whoever carries them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, concat_rows, no_rows
+from millstream.connect.source import ERRORS as ERROR_COLUMNS
+from millstream.connect.source import Source
+from millstream.engine.carrier import Carrier
+from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
+from millstream.engine.clock import Clock, Header
+from millstream.engine.holdings import Held
+from millstream.engine.hot_keys import HotKeys
+from millstream.engine.job import Job
+from millstream.engine.live_change import Joined, changed, opened
+from millstream.engine.measures import Measures
+from millstream.engine.messages import (
+    ERRORS,
+    LATE,
+    Answer,
+    Counted,
+    Message,
+    Refused,
+    Sampled,
+    TimeTold,
+    Worked,
+)
+from millstream.engine.opening import Opening
+from millstream.engine.outputs import COMPLETE, in_order, late_schema, present
+from millstream.engine.read_tasks import ReadTask
+from millstream.engine.receivers import Receiver
+from millstream.engine.states import States, StateStore
+from millstream.engine.work import Batch, Work
+from millstream.errors import Notice
+from millstream.operators import Stored
+
+Sources = Callable[[Job], Mapping[str, Source]]
+"""Opens the sources of a job, for a carrier that reads them in this process."""
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """What one batch did: for progress lines and for the benchmark."""
+
+    number: int
+    rows: int
+    emitted: int
+    seconds: float
+    clock: Clock
+    state_rows: int
+    state_bytes: int
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Where the last finished batch has left a job: its number, its levels, the clock after it."""
+
+    number: int = -1
+    levels: int = 0
+    clock: Clock = field(default_factory=Clock.start)
+    hot: HotKeys = field(default_factory=HotKeys)
+    measures: Measures = field(default_factory=Measures)
+
+    @staticmethod
+    def of(commit: Commit | None) -> Finished:
+        """Where a run goes on: no source has ended for it."""
+        if commit is None:
+            return Finished()
+        clock, hot = commit.clock.without_ends(), HotKeys.from_json(commit.hot)
+        measures = Measures.from_json(commit.measures)
+        return Finished(commit.batch, commit.levels, clock, hot, measures)
+
+    def left(self, levels: int) -> tuple[int, ...]:
+        """Which batch left the state of every level; −1 for those that are new."""
+        return tuple(self.number if level < self.levels else -1 for level in range(levels))
+
+
+@dataclass
+class Driver:
+    """One job, batch after batch. A host decides when a batch begins, what it reads, who carries
+    it.
+
+    Law: a batch is delivered, then committed; what was delivered without being committed is
+    delivered again, under the same number. Without a `checkpoint` nothing outlives the process.
+    """
+
+    job: Job
+    receivers: list[Receiver]
+    states: StateStore
+    buckets: int
+    wanted: frozenset[str]
+    checkpoint: Checkpoint | None = None
+    commit: Commit | None = None
+    last: Finished = field(default_factory=Finished)
+    begun: int | None = None
+    """The number of the batch that was begun last, in this run or before it."""
+    ran: Job | None = None
+    """The job of that batch."""
+    opening: Opening = field(default_factory=Opening)
+    _before: tuple[int | None, Job | None] = (None, None)
+    lock: RLock = field(default_factory=RLock)
+    """Held while a batch begins, while one is committed, and while queries change."""
+
+    def run(
+        self,
+        number: int,
+        tasks: Iterable[ReadTask],
+        carrier: Carrier,
+        sources: Sources,
+        positions: Mapping[str, Any] | None = None,
+    ) -> BatchReport | None:
+        """Carry one batch through: None when there was nothing in it, and nothing is committed."""
+        started = time.perf_counter()
+        work = self.begin(number, tasks, sources)
+        messages = list(carrier.carry(work))
+        carried = time.perf_counter()
+        return self.finish(work, messages, positions or {}, started, carried)
+
+    def begin(self, number: int, tasks: Iterable[ReadTask], sources: Sources) -> Work:
+        """The work of the next batch: its queries are settled from here on."""
+        with self.lock:
+            job, wanted, opening = self.job, self.wanted, self.opening
+            self._before, self.opening = (self.begun, self.ran), Opening()
+            self.begun, self.ran = number, job
+            left = self.last.left(job.graph.depth)
+            batch = Batch(number, tuple(tasks), self.last.clock, self.last.hot, left, opening)
+        return Work(job, batch, self.buckets, wanted, lambda: sources(job), self.states)
+
+    def finish(
+        self,
+        work: Work,
+        messages: list[Message],
+        positions: Mapping[str, Any],
+        started: float,
+        carried: float,
+    ) -> BatchReport | None:
+        """Deliver what a batch has brought, and commit it."""
+        headers = [m.header for m in messages if isinstance(m, TimeTold)]
+        if not headers:
+            self._take_back(work)
+            return None
+        after = self._after(work, headers, messages)
+        self._deliver(work.job, messages, work.batch.number)
+        sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
+        with self.lock:
+            if self.checkpoint is not None:
+                self.commit = self._commit(work.job, after, sizes, positions)
+                self.checkpoint.write(self.commit)
+            self.last = after
+        return _report(after, headers, messages, started, carried)
+
+    def _take_back(self, work: Work) -> None:
+        """A batch in which nothing was read has not been: what was to open in it still is."""
+        with self.lock:
+            self.begun, self.ran = self._before
+            self.opening = work.batch.opening
+            if self.job is not work.job and self.ran is not None and self.begun is not None:
+                joined = opened(self.job, self.ran, self.begun)
+                self.job, self.opening = joined.job, joined.opening
+
+    def _after(self, work: Work, headers: list[Header], messages: list[Message]) -> Finished:
+        """Where a batch leaves the job."""
+        job, batch, graph = work.job, work.batch, work.job.graph
+        clock = job.advance(batch.clock, headers)
+        counted = [(m.level, m.counts) for m in messages if isinstance(m, Counted)]
+        samples = [m.sample for m in messages if isinstance(m, Sampled)]
+        measures = self.last.measures.after(counted, graph, job.spans(batch.clock, clock))
+        hot = batch.hot.after(samples, graph.meetings, work.buckets)
+        return Finished(batch.number, graph.depth, clock, hot, measures)
+
+    def _commit(
+        self, job: Job, after: Finished, sizes: dict[str, int], positions: Mapping[str, Any]
+    ) -> Commit:
+        return Commit(
+            after.number,
+            after.clock,
+            self.buckets,
+            sizes,
+            {n: s.declared for n, s in job.streams.items()},
+            fingerprints(job),
+            dict(positions),
+            levels=after.levels,
+            joined={q.name: q.joined for q in job.queries if q.joined},
+            ending=job.settings.ending,
+            drains=job.drains,
+            measures=after.measures.to_json(),
+            plans=job.plan_texts,
+            hot=after.hot.to_json(),
+            rules=job.settings.rules,
+            changes=sorted(job.changes),
+        )
+
+    def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
+        """Hand out late and bad rows, then the answers of all queries, in the order of time."""
+        refused: dict[tuple[str, str], list[pa.RecordBatch]] = {}
+        answers: dict[str, list[Changes]] = {}
+        for message in messages:
+            match message:
+                case Refused(stream=name, kind=kind, rows=rows):
+                    refused.setdefault((name, kind), []).append(rows)
+                case Answer(query=name, changes=changes):
+                    answers.setdefault(name, []).append(changes)
+        for stream in job.streams.values():
+            if stream.of is None:
+                late = late_schema(stream.schema, stream.domain)
+                for kind, schema in ((LATE, late), (ERRORS, ERROR_COLUMNS)):
+                    parts = refused.get((stream.name, kind), [no_rows(schema)])
+                    self._give(f"{stream.name}.{kind}", concat_rows(parts, schema), number)
+        for name, root in job.changelog_roots.items():
+            if name in self.wanted:
+                query = job.query(name)
+                told = f"{name}.changes" if query.form == COMPLETE else name
+                changes = Changes.concat(answers.get(name, []), root.schema)
+                self._give(told, present(query, changes), number)
+
+    def _give(self, name: str, rows: pa.RecordBatch, number: int) -> None:
+        for receiver in self.receivers:
+            receiver.rows(name, rows, number)
+
+    def close(self) -> None:
+        """Hand out the contents of stored results, and close the receivers."""
+        for name in self.job.materialized_roots:
+            content = self.content(name)
+            for receiver in self.receivers:
+                receiver.whole(name, content)
+        for receiver in self.receivers:
+            receiver.close()
+
+    def change(self, job: Job, wanted: frozenset[str] | None = None) -> tuple[Notice, ...]:
+        """Go on with other queries from the next batch on; operators that stay keep their state.
+
+        It does not wait for a batch that runs. Queries that join begin with their content where
+        that is known; what is given back says of the others that they do not.
+        """
+        with self.lock:
+            statistics = self.last.measures.statistics(self.job.graph)
+            if self.ran is None or self.begun is None:
+                job = replace(job, plans=self.job.plans)
+                joined = Joined(job.decided({}, statistics))
+            else:
+                counted = self._counted() if job.settings != self.job.settings else frozenset()
+                joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
+            self.job, self.opening = joined.job, joined.opening
+            told = frozenset(joined.job.changelog_roots)
+            self.wanted = told if wanted is None else wanted
+        return joined.notices
+
+    def go_on(self, before: Driver) -> None:
+        """Take up where another driver of these queries has come to, under settings of its own."""
+        self.begun = before.begun
+        if before.ran is not None and self.begun is not None:
+            self.ran = replace(self.job, queries=before.ran.queries)
+            joined = opened(self.job, self.ran, self.begun)
+            self.job, self.opening = joined.job, joined.opening
+
+    def _counted(self) -> frozenset[str]:
+        """The names of states in which duplicates are counted."""
+        every = (entry for states in self._every_state(self.last) for entry in states.items())
+        return frozenset(name for name, state in every if "counts 0" in state)
+
+    def content(self, name: str) -> pa.RecordBatch:
+        """What a stored result holds at the heartbeat of the last finished batch."""
+        with self.lock:
+            job, last = self.job, self.last
+        root = job.materialized_roots[name]
+        stored = root if isinstance(root, Stored) else root.inputs[0]
+        assert isinstance(stored, Stored)
+        level = job.graph.level[root]
+        if level > last.levels:  # it has joined since
+            return in_order(stored.content({}, 0))
+        beat = last.clock.beats.get(min(job.graph.sources[root]), 0)
+        parts = [
+            stored.content(self.states.read(level, bucket, last.number), beat)
+            for bucket in range(self.buckets)
+        ]
+        return in_order(concat_rows(parts, root.schema))
+
+    def held(self) -> Held:
+        """What operators hold after the last finished batch."""
+        with self.lock:
+            job, last = self.job, self.last
+        return Held(job, last.number, tuple(self._every_state(last)), last.measures)
+
+    def _every_state(self, last: Finished) -> Iterable[States]:
+        for level in range(1, last.levels + 1):
+            for bucket in range(self.buckets):
+                yield self.states.read(level, bucket, last.number)
+
+
+def _report(
+    after: Finished, headers: list[Header], messages: list[Message], started: float, carried: float
+) -> BatchReport:
+    worked = [m for m in messages if isinstance(m, Worked)]
+    ended = time.perf_counter()
+    parts = {k: sum(getattr(w, k) for w in worked) for k in ("load", "run", "write")}
+    parts |= {"carried": carried - started, "driver": ended - carried}
+    return BatchReport(
+        after.number,
+        sum(h.rows for h in headers),
+        sum(w.emitted for w in worked),
+        ended - started,
+        after.clock,
+        sum(w.state_rows for w in worked),
+        sum(w.written for w in worked),
+        parts,
+    )

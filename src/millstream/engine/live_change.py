@@ -1,0 +1,112 @@
+"""Live change: a job goes on with other queries, and those that join find what runs already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from millstream.algebra.node import Node
+from millstream.engine.checkpoint import fingerprints, going_on
+from millstream.engine.job import Job
+from millstream.engine.opening import Opening, Running
+from millstream.engine.outputs import Query
+from millstream.errors import Notice
+from millstream.operators import Exchange
+from millstream.plan.graph import Graph
+from millstream.plan.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A job as it goes on, with what opens in its next batch; `fresh` are the queries that begin
+    with the rows that are read from now on, though earlier ones would matter to them."""
+
+    job: Job
+    opening: Opening = field(default_factory=Opening)
+    fresh: frozenset[str] = frozenset()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What the authors of queries should know that begin without the rows that came before."""
+        said = "joins a running job: it begins with the rows that are read from now on"
+        return tuple(Notice(f'query "{name}" {said}') for name in sorted(self.fresh))
+
+
+def changed(
+    job: Job, now: Job, ran: Job, batch: int, statistics: Statistics, counted: frozenset[str]
+) -> Joined:
+    """Another job in place of the one that was to run next (`now`), after a batch of `ran`.
+
+    Law: queries that stay keep their plans and their state, and nothing of them is planned again.
+    """
+    marks, known = fingerprints(job), fingerprints(now)
+    same = {q.name: q.joined for q in now.queries if known[q.name] == marks.get(q.name)}
+    stays = job.settings.ending == now.settings.ending
+    kept = ran.kept_plans(q.name for q in ran.queries) | now.kept_plans(same)
+    job = replace(
+        going_on(job, same, batch, now.settings.rules),
+        counted=now.counted if stays else counted,
+        plans=now.plans.only(frozenset(kept.values())),
+    )
+    job = job.after(now.settings.ending, now.drains).decided(kept, statistics)
+    joined = opened(job, ran, batch)
+    return replace(joined, fresh=joined.fresh - same.keys())
+
+
+def opened(job: Job, ran: Job, batch: int) -> Joined:
+    """The job after a batch of `ran`, whose queries that have not run yet begin with their content
+    where it can be had; otherwise with the rows that are read from now on."""
+    marks, known = fingerprints(job), fingerprints(ran)
+    new = [q for q in job.queries if known.get(q.name) != marks[q.name]]
+    if not new:
+        return Joined(job)
+    running = _running(job, ran, {q.name for q in new})
+    roots: dict[str, Iterable[Node]] = {}
+    queries: dict[str, Query] = {}
+    without = set()
+    for query in new:
+        found = _sharing(query, job, ran, running)
+        if found is not None:
+            queries[query.name], roots[query.name] = found
+            continue
+        queries[query.name] = fresh = replace(query, joined=f"after batch {batch}")
+        if any(_keeps(plan) for plan in job.plans_of(fresh).values()):
+            without.add(query.name)
+    joined = replace(job, queries=tuple(queries.get(q.name, q) for q in job.queries))
+    opening = Opening.of(roots, running) if roots else Opening()
+    return Joined(joined, opening, frozenset(without))
+
+
+def _running(job: Job, ran: Job, new: set[str]) -> Running:
+    """The nodes that have state: of queries that stay, and of those that ran until now."""
+    staying = [q for q in job.queries if q.name not in new]
+    plans = [plan for query in staying for plan in job.plans_of(query).values()]
+    alike = job.settings.ending == ran.settings.ending and job.drains == ran.drains
+    return Running(frozenset((*Graph(tuple(plans)).nodes, *(ran.graph.nodes if alike else ()))))
+
+
+def _sharing(
+    query: Query, job: Job, ran: Job, running: Running
+) -> tuple[Query, tuple[Node, ...]] | None:
+    """The query as it shares state with those that run, and its plans; None when it cannot begin
+    with its content.
+
+    All its streams must have one heartbeat already: content is of one instant.
+    """
+    groups = ran.graph.watermark_groups
+    for mark in dict.fromkeys(q.joined for q in ran.queries):
+        shared = replace(query, joined=mark)
+        plans = tuple(job.plans_of(shared).values())
+        graph = Graph(plans)
+        streams = frozenset[str]().union(*(graph.sources[plan] for plan in plans))
+        together = streams and streams <= groups.get(min(streams), frozenset())
+        if together and all(map(running.can_open, plans)):
+            return shared, plans
+    return None
+
+
+def _keeps(plan: Node) -> bool:
+    """Whether what a plan gives depends on rows that came before."""
+    return any(
+        not node.stateless and not isinstance(node, Exchange) for node in Graph((plan,)).nodes
+    )

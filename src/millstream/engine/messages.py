@@ -1,0 +1,84 @@
+"""Messages: what carrying out a batch says, to the levels above and to the driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes
+from millstream.engine.clock import Header
+from millstream.engine.hot_keys import KeySample
+from millstream.engine.measures import Counts
+
+LATE, ERRORS = "late", "errors"
+
+
+@dataclass(frozen=True)
+class TimeTold:
+    """What reading has told of the time of a stream. Every bucket and the driver hear it."""
+
+    header: Header
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """Rows for one exchange or skew split (`box`, its fingerprint) in one bucket of a level.
+
+    `turn` is their place among others for the same box: parts are put together in this order.
+    """
+
+    level: int
+    bucket: int
+    box: str
+    turn: int
+    changes: Changes
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Changes of a query's answer, out of one bucket."""
+
+    query: str
+    changes: Changes
+
+
+@dataclass(frozen=True, eq=False)
+class Refused:
+    """Rows of a stream that are not elements: LATE or ERRORS."""
+
+    stream: str
+    kind: str
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the operators of a level took and gave."""
+
+    level: int
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What was sent on one side of a meeting, as far as a sample tells."""
+
+    sample: KeySample
+
+
+@dataclass(frozen=True)
+class Worked:
+    """What one bucket of one level did: rows emitted and kept, bytes written, seconds taken."""
+
+    level: int
+    bucket: int
+    emitted: int
+    state_rows: int
+    written: int
+    load: float
+    run: float
+    write: float
+
+
+Message = TimeTold | Sent | Answer | Refused | Counted | Sampled | Worked

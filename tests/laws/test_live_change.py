@@ -1,0 +1,165 @@
+"""Queries come and go at any batch: those that stay are untouched, those that come are right."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from laws.live import COLUMNS, Live
+
+VIEWS = {
+    "totals": "SELECT item, count(*) AS n, sum(price) AS total FROM bids [Range 9] GROUP BY item",
+    "met": "SELECT DISTINCT b.item AS item FROM bids [Range 5] b, sold [Range 7] s "
+    "WHERE b.item = s.item",
+    "dear": "SELECT b.item AS item, b.price AS price FROM bids [Range 6] b, sold [Range 4] s "
+    "WHERE b.item = s.item AND b.price > 20",
+}
+ABOVE = {
+    "many": "SELECT item, n FROM totals WHERE n > 1",
+    "sizes": "SELECT n, count(*) AS items FROM totals GROUP BY n",
+    "top": "SELECT max(total) AS top, count(*) AS n FROM totals",
+    "unmet": "SELECT item, n FROM totals WHERE item NOT IN (SELECT item FROM met)",
+    "both": "SELECT t.n AS n, d.price AS price FROM totals t, dear d WHERE t.item = d.item",
+    "counts": "SELECT DISTINCT n FROM totals",
+    "most": "SELECT item, total FROM totals ORDER BY total DESC LIMIT 2",
+    "first": "SELECT item, min(price) AS least FROM dear GROUP BY item",
+    "again": VIEWS["totals"],
+}
+"""Queries over views that run."""
+
+FRESH = {
+    "wide": "SELECT STREAMED item, count(*) AS n FROM bids [Range 20] GROUP BY item",
+    "sold twice": "SELECT STREAMED a.item FROM sold [Range 8] a, bids [Range 3] b "
+    "WHERE a.item = b.item",
+    "elements": "SELECT Istream(item, price) FROM bids [Range 2] WHERE price > 30",
+    "plain": "SELECT item FROM bids WHERE price < 30",
+    "last": "SELECT STREAMED item, price FROM bids [Partition By item Rows 2]",
+}
+
+
+def write(folder: Path, chance: random.Random, rows: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, most in (("bids", 6), ("sold", 9)):
+        ts, lines = 0, [COLUMNS[name]]
+        for _ in range(rows):
+            ts += chance.choice((0, 1, 1, 2))
+            price = f",{chance.randrange(80)}" if name == "bids" else ""
+            lines.append(f"{ts},{chance.randrange(most)}{price}")
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+
+
+def without(folder: Path, target: Path, seen: int) -> None:
+    """The files without the rows of a batch and those before it."""
+    target.mkdir()
+    for name in COLUMNS:
+        head, *rows = (folder / f"{name}.csv").read_text().splitlines()
+        (target / f"{name}.csv").write_text("\n".join([head, *rows[seen:]]) + "\n")
+
+
+def settings(chance: random.Random) -> dict[str, str]:
+    return {"batch_rows": str(chance.choice((3, 5, 8))), "buckets": str(chance.choice((1, 2, 5)))}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_query_over_what_runs_begins_with_its_content(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    write(tmp_path, chance, 60)
+    given = settings(chance)
+    told = {f"{n} told": t.replace("SELECT", "SELECT STREAMED", 1) for n, t in ABOVE.items()}
+    texts = ABOVE | told
+    whole = Live(tmp_path, VIEWS | texts, given)
+    live = Live(tmp_path, VIEWS, given)
+    waiting = list(texts)
+    chance.shuffle(waiting)
+    begun: dict[str, int] = {}
+    while live.batch():
+        whole.batch()
+        for name in begun:
+            plain = name.removesuffix(" told")
+            if plain == name:
+                assert live.content(name) == whole.content(name), name
+            found = live.replayed(name)
+            assert found == whole.content(plain), (name, begun[name], live.host.batches)
+        if live.host.batches > 1 and waiting and chance.random() < 0.7:
+            for _ in range(min(len(waiting), chance.choice((1, 3)))):
+                name = waiting.pop()
+                assert live.add(name, texts[name]) == (), "it begins with its content"
+                begun[name] = live.host.clock.beats["bids"]
+                if chance.random() < 0.3:
+                    live.drop(name)
+                    waiting.insert(0, name)
+                    del begun[name]
+        if chance.random() < 0.3:
+            live.restart(chance.choice((None, "negative", "direct", "update_pattern")))
+    assert len(begun) >= 4
+    for name, since in begun.items():
+        late = [row for row in live.told(name) if row[1] > since]
+        assert sorted(late, key=repr) == sorted(
+            (row for row in whole.told(name) if row[1] > since), key=repr
+        ), name
+    for name in VIEWS:
+        assert live.told(name) == whole.told(name)
+        assert live.content(name) == whole.content(name)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_query_that_shares_nothing_is_one_of_a_job_that_begins_then(
+    seed: int, tmp_path: Path
+) -> None:
+    chance = random.Random(100 + seed)
+    write(tmp_path, chance, 60)
+    given = settings(chance)
+    live, alone = Live(tmp_path, VIEWS, given), Live(tmp_path, VIEWS, given)
+    alone.to_the_end()
+    waiting, begun = list(FRESH), {}
+    chance.shuffle(waiting)
+    while live.batch():
+        if waiting and chance.random() < 0.5:
+            name = waiting.pop()
+            notices = live.add(name, FRESH[name])
+            assert bool(notices) == (name != "plain")
+            begun[name] = min(60, live.host.batches * int(given["batch_rows"]))
+        if chance.random() < 0.3:
+            live.restart()
+    for name, seen in begun.items():
+        without(tmp_path, tmp_path / name, seen)
+        fresh = Live(tmp_path / name, {name: FRESH[name]}, given)
+        fresh.to_the_end()
+        assert live.told(name) == fresh.told(name), (name, seen)
+    for name in VIEWS:
+        assert live.told(name) == alone.told(name)
+        assert live.content(name) == alone.content(name)
+
+
+def test_a_query_is_replaced_at_one_boundary_and_goes_on_with_what_it_shares(tmp_path) -> None:
+    write(tmp_path, random.Random(5), 60)
+    given = {"batch_rows": "7"}
+    live = Live(tmp_path, {"q": VIEWS["totals"]}, given)
+    whole = Live(tmp_path, {"q": f"{VIEWS['totals']} HAVING count(*) > 1"}, given)
+    for _ in range(4):
+        live.batch(), whole.batch()
+    assert live.replace("q", f"{VIEWS['totals']} HAVING count(*) > 1") == ()
+    while live.batch():
+        whole.batch()
+        assert live.content("q") == whole.content("q")
+
+
+def test_a_change_plans_the_new_query_and_no_other(tmp_path, monkeypatch) -> None:
+    write(tmp_path, random.Random(6), 40)
+    live = Live(tmp_path, VIEWS, {"batch_rows": "7"})
+    live.batch()
+    planned: list[str] = []
+    from millstream.engine import job
+
+    physical = job.physical
+    monkeypatch.setattr(
+        job, "physical", lambda root, *rest: planned.append(root.text) or physical(root, *rest)
+    )
+    live.add("many", ABOVE["many"])
+    assert planned and all("n > 1" in text for text in planned)
+    planned.clear()
+    live.drop("many")
+    live.batch()
+    assert planned == []

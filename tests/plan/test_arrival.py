@@ -1,0 +1,57 @@
+"""Where arrival numbers are sent along: wherever an operator behind it looks at them."""
+
+from __future__ import annotations
+
+import pytest
+
+from millstream.aggregates.call import AggregateCall
+from millstream.algebra.facts import Arrival
+from millstream.operators import Exchange, GroupBy
+from millstream.plan.distribute import distribute
+from millstream.plan.graph import Graph
+from millstream.session import Session
+
+SCRIPT = "CREATE STREAM bids (t int, item int, price int) ORDER BY t;"
+
+
+def needed(query: str) -> bool:
+    """Whether rows of a query's only exchange bring their arrival numbers."""
+    session = Session(tell=lambda text: None)
+    session.execute(SCRIPT)
+    plan = session.plan_of(session.execute(query)[-1], "optimized")
+    graph = Graph((distribute(plan),))
+    (exchange, *_) = graph.exchanges
+    return graph.needs_arrival[exchange]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("SELECT STREAMED item, count(*) AS n FROM bids [Range 5] GROUP BY item", False),
+        (
+            "SELECT STREAMED item, sum(price) AS n FROM bids [Now] WHERE price > 9 GROUP BY item",
+            False,
+        ),
+        ("SELECT STREAMED item, first(price) AS n FROM bids [Range 5] GROUP BY item", False),
+        ("SELECT Istream(item) FROM bids [Range 5]", True),
+        ("SELECT STREAMED item FROM bids [Rows 3]", True),
+    ],
+)
+def test_what_looks_at_arrivals_gets_them(query: str, wanted: bool) -> None:
+    assert needed(query) is wanted
+
+
+def test_an_aggregate_that_depends_on_order_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = "SELECT STREAMED item, sum(price) AS n FROM bids [Range 5] GROUP BY item"
+    assert not needed(query)
+    by_order = property(lambda call: call.function == "sum")
+    monkeypatch.setattr(AggregateCall, "depends_on_order", by_order)
+    assert needed(query)
+
+
+def test_every_operator_says_what_it_does_with_them() -> None:
+    session = Session(tell=lambda text: None)
+    session.execute(SCRIPT)
+    scan = session.catalog.find("bids").scan()
+    assert GroupBy((), (), scan).arrival is Arrival.IGNORED
+    assert Exchange(None, scan).arrival is Arrival.USED
