@@ -17,7 +17,7 @@ from millstream.algebra.expressions import (
     conjunction,
     conjuncts,
 )
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, transform
 from millstream.algebra.types import BOOLEAN, common_type
 from millstream.bind.constants import coerce
 from millstream.bind.expressions import Expressions
@@ -41,6 +41,7 @@ from millstream.operators import (
     RangeSlide,
     Rows,
     SemiJoin,
+    TableScan,
     Unbounded,
     UnionAll,
 )
@@ -215,7 +216,7 @@ class Joins:
     ) -> Node:
         if entry.is_non_retroactive:
             self._check_tuples(left, entry)
-            return NonRetroactiveJoin(condition, kind == "left", left, right)
+            return NonRetroactiveJoin(condition, kind == "left", left, transform(right, _as_before))
         match kind:
             case "semi":
                 return SemiJoin(condition, left, right)
@@ -455,6 +456,11 @@ def _equal_keys(
         elif condition != TRUE:
             rest.append(condition)
     return keys, rest
+
+
+def _as_before(node: Node) -> Node:
+    """A table that also emits what was in it just before its first modification."""
+    return replace(node, non_retroactive=True) if isinstance(node, TableScan) else node
 
 
 def is_of_one_stream(node: Node) -> bool:

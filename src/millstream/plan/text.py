@@ -142,8 +142,11 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
     table = _table(tokens, catalog)
+    before = tokens.has("non")
+    if before:
+        tokens.expect("retroactive")
     since = tokens.names() if tokens.has("since") else ()
-    return TableScan(table.content, table.key, below, since)
+    return TableScan(table.content, table.key, below, since, before)
 
 
 def _table(tokens: Tokens, catalog: Catalog) -> Table:
