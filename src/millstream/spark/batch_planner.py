@@ -97,7 +97,7 @@ class BatchPlanner:
 
 def _plan(positions: dict[str, Any], tasks: list[ReadTask], now: int) -> str:
     return json.dumps(
-        {"positions": positions, "read tasks": [e.to_json() for e in tasks], "now": now}
+        {"positions": positions, "tasks": [e.to_json() for e in tasks], "now": now}
     )
 
 

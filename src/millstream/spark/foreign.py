@@ -11,13 +11,13 @@ from pyspark.sql import functions as F
 
 from millstream.engine.store import encode
 
-COLUMNS = "source string, part long, chunk long, read task string, rows binary"
+COLUMNS = "source string, part long, chunk long, task string, rows binary"
 SCHEMA = pa.schema(
     [
         ("source", pa.string()),
         ("part", pa.int64()),
         ("chunk", pa.int64()),
-        ("read task", pa.string()),
+        ("task", pa.string()),
         ("rows", pa.binary()),
     ]
 )

@@ -303,7 +303,7 @@ class SparkHost:
         """
         try:
             lines = (self.checkpoint.spark / "offsets" / str(number)).read_text().splitlines()
-            tasks = json.loads(json.loads(lines[-1])["plan"])["read tasks"]
+            tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
         except (OSError, ValueError, KeyError, IndexError):
             return ()
         parts = min(len(tasks), self.session.sparkContext.defaultParallelism)

@@ -26,7 +26,7 @@ class ReadTaskSource(DataSource):
         return "millstream_read_tasks"
 
     def schema(self) -> str:
-        return "source string, part long, chunk long, read task string, rows binary"
+        return "source string, part long, chunk long, task string, rows binary"
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
         return ReadTaskReader(self.options["planner"])
@@ -47,7 +47,7 @@ class ReadTaskReader(DataSourceStreamReader):
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
         if start == end:
             return []
-        return [InputPartition(json.dumps(e)) for e in json.loads(end["plan"])["read tasks"]]
+        return [InputPartition(json.dumps(e)) for e in json.loads(end["plan"])["tasks"]]
 
     def read(self, partition: InputPartition) -> Iterator[tuple]:
         yield (None, 0, 0, partition.value, None)

@@ -68,10 +68,10 @@ def packer(
         sender = Sender(job_snapshot.job.graph, job_snapshot.buckets, HotKeys.from_json(hot))
         foreign: dict[str, list[dict[str, Any]]] = {}
         for row in _incoming(batches, planned):
-            if row["read task"] is None:
+            if row["task"] is None:
                 foreign.setdefault(row["source"], []).append(row)
                 continue
-            task = ReadTask.from_json(json.loads(row["read task"]))
+            task = ReadTask.from_json(json.loads(row["task"]))
             if task.source in job_snapshot.job.streams:
                 read = run_read_task(
                     task,
@@ -93,7 +93,7 @@ def _incoming(batches: Batches, planned: tuple[tuple[str, ...], ...]) -> Iterato
     for batch in batches:
         for row in batch.to_pylist():
             if planned:
-                yield from ({"read task": task} for task in planned[row["id"]])
+                yield from ({"task": task} for task in planned[row["id"]])
             else:
                 yield row
 
