@@ -44,10 +44,10 @@ class TableScan(Node):
     never changes has no input, or one without columns that only tells the time.
     Law: at τ the table is what its rows and all modifications up to τ make, those of one instant in
     the order of arrival; an instant that leaves a key as it was emits nothing. The rows a table
-    begins with were there before its first modification: one that is modified at the very instant at
-    which the query begins is never in the relation. If the table is `non_retroactive`, such a row is
-    emitted all the same, with no length of time: a join that asks for the table as it stood just
-    before an instant needs it, and no other operator may stand above.
+    begins with were there before its first modification: one that is replaced at the instant at
+    which the query begins is never in the relation. A `non_retroactive` table emits such a row all
+    the same, present at no instant: the join that asks for the table as it stood just before an
+    instant needs it, and no other operator may read that.
     State: the rows present, as a log that is written anew when it has doubled. Cost: the table, in
     steps that bring modifications; nothing in others.
     """
