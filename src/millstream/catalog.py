@@ -8,6 +8,8 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import builtin
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
@@ -148,13 +150,27 @@ Entry = Stream | Table | View
 
 @dataclass
 class Catalog:
-    """The names a script may use. Names are found in any case."""
+    """The names a script may use. Names are found in any case.
+
+    Aggregates have names of their own: one may be called like a stream.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
+    aggregates: dict[str, Aggregate] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         self.check_free(entry.name)
         self.entries[entry.name.lower()] = entry
+
+    def add_aggregate(self, aggregate: Aggregate) -> None:
+        """Hold an aggregate by its name; it hides a built-in one."""
+        if aggregate.name.lower() in self.aggregates:
+            raise MillstreamError(f'aggregate "{aggregate.name}" exists already')
+        self.aggregates[aggregate.name.lower()] = aggregate
+
+    def aggregate(self, name: str) -> Aggregate | None:
+        """The aggregate of a name: one that is held here, or a built-in."""
+        return self.aggregates.get(name.lower()) or builtin(name)
 
     def check_free(self, name: str) -> None:
         """An error if something has the name already."""

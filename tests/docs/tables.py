@@ -14,8 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from docs.examples import ROOT, as_csv
-from millstream.aggregates.builtin import ALIASES as OTHER_AGGREGATES
-from millstream.aggregates.builtin import NAMES, result_type
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import BUILTINS
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
 from millstream.algebra.types import (
     BOOLEAN,
@@ -136,33 +136,6 @@ MEANINGS: dict[str, tuple[str, str]] = {
 }
 """What a function means, and an example that is run."""
 
-AGGREGATES = {
-    "count": ("`count(*)`, `count(x)`", "how many rows, or values"),
-    "sum": ("`sum(x)`", "the sum"),
-    "avg": ("`avg(x)`", "the mean"),
-    "min": ("`min(x)`", "the least value"),
-    "max": ("`max(x)`", "the greatest value"),
-    "var_samp": ("`var_samp(x)`", "variance of a sample; NULL for fewer than 2 values"),
-    "var_pop": ("`var_pop(x)`", "variance of all there is"),
-    "stddev_samp": ("`stddev_samp(x)`", "standard deviation of a sample; NULL for fewer than 2"),
-    "stddev_pop": ("`stddev_pop(x)`", "standard deviation of all there is"),
-    "median": ("`median(x)`", "the value in the middle"),
-    "quantile": ("`quantile(x, 0.9)`", "the value at a constant fraction from 0 to 1"),
-    "first": ("`first(x)`", "the value that came first of those present; it may be NULL"),
-    "last": ("`last(x)`", "the value that came last; it may be NULL"),
-    "min_by": ("`min_by(x, y)`", "x of the row in which y is least; of several the least x"),
-    "max_by": ("`max_by(x, y)`", "x of the row in which y is greatest; of several the greatest x"),
-    "count_distinct": ("`count(DISTINCT x)`", "how many different values"),
-    "bool_and": ("`bool_and(x)`", "whether all are true"),
-    "bool_or": ("`bool_or(x)`", "whether any is true"),
-    "string_agg": (
-        "`string_agg(x, ', ')`",
-        "all values as one text; without a separator `,`",
-    ),
-    "array_agg": ("`array_agg(x)`", "all values as an array, NULL too"),
-    "collect_set": ("`collect_set(x)`", "the different values as an array, ascending"),
-}
-
 SETTINGS = {
     "batch_rows": "rows per batch and source",
     "buckets": "into how many parts state and work are divided; 0 is one for every core",
@@ -197,10 +170,10 @@ def aliases() -> Iterator[str]:
 def aggregates() -> Iterator[str]:
     yield "| written | gives | of | also called |"
     yield "|---|---|---|---|"
-    for name in NAMES:
-        written, meaning = AGGREGATES[name]
-        others = ", ".join(f"`{a}`" for a, of in OTHER_AGGREGATES.items() if of == name)
-        yield f"| {written} | {meaning} | {_takes(name)} | {others} |"
+    for aggregate in BUILTINS:
+        written = "`, `".join(re.split(r"(?<=\)), ", aggregate.usage))
+        others = ", ".join(f"`{alias}`" for alias in aggregate.aliases)
+        yield f"| `{written}` | {aggregate.meaning} | {_takes(aggregate)} | {others} |"
 
 
 def settings() -> Iterator[str]:
@@ -249,8 +222,8 @@ def _gives(function: Function) -> str:
     return "any type" if len(found) >= len(TYPES) else ", ".join(found)
 
 
-def _takes(name: str) -> str:
-    taken = [t for t in TYPES if result_type(name, t) is not None]
+def _takes(aggregate: Aggregate) -> str:
+    taken = [t for t in TYPES if aggregate.result(t) is not None]
     names = [type_name(t).partition("(")[0] for t in taken]
     return "any type" if len(names) == len(TYPES) else ", ".join(names)
 

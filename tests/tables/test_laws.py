@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from millstream.algebra.changes import Changes, no_rows
@@ -88,9 +88,10 @@ def table_at(first: list[tuple], changes: list[tuple], keyed: bool, instant: int
     return Counter(rows)
 
 
-def scan_of(first: list[tuple], keyed: bool) -> TableScan:
+def scan_of(first: list[tuple], keyed: bool, before: bool = False) -> TableScan:
     rows = pa.RecordBatch.from_pylist([{"k": k, "v": v} for k, v in first], schema=DATA)
-    return TableScan(static_table("t", rows), ("k",) if keyed else (), SCAN)
+    keys = ("k",) if keyed else ()
+    return TableScan(static_table("t", rows), keys, SCAN, non_retroactive=before)
 
 
 def run_table(node: TableScan, changes: Changes, cut: list[int], begin: int) -> list[Changes]:
@@ -144,13 +145,16 @@ def meets(condition: Call, bid: tuple, row: tuple) -> bool:
     st.sampled_from(["range", "rows"]),
     cuts,
 )
+@example([(None, 0)], [(1, "+", (None, 0))], [(1, (None, 0))], MORE, False, "range", [])
+@example([(0, 0)], [(1, "u", (0, 1))], [(1, (0, 2)), (2, (0, 2))], SAME, True, "rows", [1])
+@example([(0, 0)], [(1, "-", (0, 0))], [(1, (0, 0)), (2, (0, 0))], SAME, True, "range", [])
 def test_rows_are_joined_with_the_table_before_them(
     first, changes, bids, condition, outer, kind, cut
 ):
     first = list({row[0]: row for row in first}.values())
     bids = sorted(bids, key=lambda bid: bid[0])
     window = Range(2, BIDS) if kind == "range" else Rows(2, (), None, 1, BIDS)
-    scan = scan_of(first, True)
+    scan = scan_of(first, True, before=True)
     node = NonRetroactiveJoin(condition, outer, window, scan)
     arrivals = elements(
         [{"k2": k, "n": n} for _, (k, n) in bids], BIDS.schema, [t for t, _ in bids]
@@ -198,7 +202,7 @@ def comings_and_goings(draw) -> list[tuple]:
 @given(modifications, comings_and_goings(), st.sampled_from(CONDITIONS), st.booleans(), cuts)
 def test_a_tuple_that_comes_again_is_joined_again(changes, moves, condition, outer, cut):
     left_node = Rows(2, (), None, 1, BIDS)
-    scan = scan_of([], True)
+    scan = scan_of([], True, before=True)
     node = NonRetroactiveJoin(condition, outer, left_node, scan)
     rows = [{"k2": k, "n": n} for _, _, _, _, (k, n) in moves]
     numbers = np.array([move[:4] for move in moves], np.int64).reshape(-1, 4).T

@@ -6,28 +6,28 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from millstream.aggregates.aggregate import Aggregate
 from millstream.algebra.expressions import Literal, name_text
 from millstream.algebra.types import STRING
 
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """`name` = function(arguments) in every group.
+    """`name` = aggregate(arguments) in every group.
 
     `parameter` is a constant: the fraction of a quantile, or what stands between texts.
     """
 
     name: str
-    function: str
+    aggregate: Aggregate
     arguments: tuple[str, ...]
     type: pa.DataType
     parameter: float | str | None = None
 
     @property
-    def depends_on_order(self) -> bool:
-        """Whether its result depends on the order in which rows come. Of the built-in ones none
-        does: those that go by time have the instant and the arrival as arguments (`Stamp`)."""
-        return False
+    def function(self) -> str:
+        """The name of the aggregate."""
+        return self.aggregate.name
 
     def __str__(self) -> str:
         inside = ", ".join(name_text(a) for a in self.arguments) or "*"

@@ -41,7 +41,11 @@ class TableScan(Node):
     without, an insert adds a copy, and a delete removes one equal row if there is one. A table that
     never changes has no input, or one without columns that only tells the time.
     Law: at τ the table is what its rows and all modifications up to τ make, those of one instant in
-    the order of arrival; an instant that leaves a key as it was tells nothing.
+    the order of arrival; an instant that leaves a key as it was emits nothing. The rows a table
+    begins with were there before its first modification: one that is replaced at the instant at
+    which the query begins is never in the relation. A `non_retroactive` table emits such a row all
+    the same, present at no instant: the join that asks for the table as it stood just before an
+    instant needs it, and no other operator may read that.
     State: the rows present, as a log that is written anew when it has doubled. Cost: the table, in
     steps that bring modifications; nothing in others.
     """
@@ -55,6 +59,7 @@ class TableScan(Node):
     keys: tuple[str, ...]
     input: Node | None = None
     since: tuple[str, ...] = ()
+    non_retroactive: bool = False
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -79,7 +84,8 @@ class TableScan(Node):
     @property
     def words(self) -> str:
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
-        return f"{name_text(self.table.name)}{since}"
+        before = " non retroactive" if self.non_retroactive else ""
+        return f"{name_text(self.table.name)}{before}{since}"
 
     def lives(self, *modifications: Lifetime) -> Lifetime:
         if self.is_static:
@@ -105,12 +111,19 @@ class TableScan(Node):
         out = Changes.concat(
             [
                 replace(present.take(left), ts=ends[left], weight=np.full(len(left), -1)),
-                replace(told.take(came), exp=ends[known + came]),
+                self._since(begin, replace(told.take(came), exp=ends[known + came])),
             ],
             self.schema,
         )
         begun = {"begun": _mark()} if begin is not None or "begun" in state else {}
         return {**begun, "content": _kept(log, present, out, left)}, out.in_time_order()
+
+    def _since(self, begin: int | None, came: Changes) -> Changes:
+        """Rows that were there before the beginning enter with it, if they are still there."""
+        if begin is None:
+            return came
+        came = replace(came, ts=np.maximum(came.ts, begin))
+        return came if self.non_retroactive else came.keep(came.exp > came.ts)
 
     def _begin(self, state: State, changes: Changes, span: Span) -> int | None:
         """When the rows that the table begins with enter, if that lies in this span."""
@@ -123,7 +136,8 @@ class TableScan(Node):
         return first if first <= span.end else None
 
     def _modifications(self, changes: Changes, begin: int | None) -> tuple[Changes, np.ndarray]:
-        """The rows of the modifications with what they do, after those of the beginning."""
+        """The rows of the modifications with what they do, after those of the beginning, which were
+        there at the instant before."""
         if self.is_static:
             told, kinds = Changes.empty(self.schema), np.zeros(0, np.int64)
         else:
@@ -132,7 +146,9 @@ class TableScan(Node):
             return told, kinds
         count = self.table.rows.num_rows
         ones = np.ones(count, np.int64)
-        first = Changes(self.table.rows, begin * ones, forever(count), ones, -1 - np.arange(count))
+        first = Changes(
+            self.table.rows, (begin - 1) * ones, forever(count), ones, -1 - np.arange(count)
+        )
         both = Changes.concat([first, told], self.schema)
         return both, np.concatenate([np.full(count, INSERT), kinds])
 

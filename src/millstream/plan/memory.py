@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from millstream.aggregates.ordered import ORDERED
 from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
@@ -121,7 +120,7 @@ def _of_groups(node: GroupBy) -> list[Notice]:
     if node.keys:
         keys = ", ".join(node.keys)
         found.append(Notice(f"the state of GROUP BY {keys} grows with every new group", WINDOW))
-    ordered = [c for c in node.calls if c.function in ORDERED]
+    ordered = [c for c in node.calls if c.aggregate.keeps_values]
     for name in dict.fromkeys(call.function for call in ordered):
         found.append(Notice(f"the state of {name} grows with every new value", WINDOW))
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
 from millstream.algebra.lengths import unit_size
@@ -187,8 +187,11 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
     table = _table(tokens, catalog)
+    before = tokens.has("non")
+    if before:
+        tokens.expect("retroactive")
     since = tokens.names() if tokens.has("since") else ()
-    return TableScan(table.content, table.key, below, since)
+    return TableScan(table.content, table.key, below, since, before)
 
 
 def _table(tokens: Tokens, catalog: Catalog) -> Table:
@@ -258,34 +261,35 @@ def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    keys, calls = _calls(tokens, below)
+    keys, calls = _calls(tokens, catalog, below)
     since = tokens.names() if tokens.has("since") else ()
     return GroupBy(keys, calls, below, since)
 
 
 def _partial(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    return Partial(*_calls(tokens, below), below)
+    return Partial(*_calls(tokens, catalog, below), below)
 
 
-def _calls(tokens: Tokens, below: Node) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
+def _calls(
+    tokens: Tokens, catalog: Catalog, below: Node
+) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
     """The keys before a colon, and calls of aggregates."""
 
     def call() -> AggregateCall:
         function = tokens.take()
+        aggregate = catalog.aggregates.get(function) or named(function)
         tokens.expect("(")
         arguments = () if tokens.has("*") else tokens.names()
         tokens.expect(")")
         tokens.expect("as")
         parameter: float | str | None = None
-        if function == "quantile":
-            arguments, parameter = arguments[:-1], float(arguments[-1])
-        elif function.startswith("string_agg"):
-            arguments, parameter = arguments[:-1], arguments[-1]
+        if aggregate.parameter is not None:
+            arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
         argument = below.schema.field(arguments[0]).type if arguments else None
-        kind = result_type(function, argument)
+        kind = aggregate.result(argument)
         if kind is None:
             raise MillstreamError(f'aggregate "{function}" does not take {argument}')
-        return AggregateCall(tokens.name(), function, arguments, kind, parameter)
+        return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
 
     grouped = ":" in tokens.found
     keys = tokens.names() if grouped else ()

@@ -37,7 +37,7 @@ class BatchPlanner:
         self.job_snapshot, self.failed = job_snapshot, failed
         self.fed_to_the_end = False
         self._first = True
-        self._folder = tempfile.mkdtemp(prefix="millstream-desk-")
+        self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
         self.address = str(Path(self._folder) / "planner")
         self._planning = Lock()
         self._server = _Server(self.address, _handler(self._answer))

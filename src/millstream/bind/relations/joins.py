@@ -16,7 +16,7 @@ from millstream.algebra.expressions import (
     conjunction,
     conjuncts,
 )
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, transform
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts
@@ -38,6 +38,7 @@ from millstream.operators import (
     RangeSlide,
     Rows,
     SemiJoin,
+    TableScan,
     Unbounded,
     UnionAll,
 )
@@ -162,7 +163,7 @@ class Joins:
     ) -> Node:
         if entry.is_non_retroactive:
             self._check_tuples(left, entry)
-            return NonRetroactiveJoin(condition, kind == "left", left, right)
+            return NonRetroactiveJoin(condition, kind == "left", left, transform(right, _as_before))
         match kind:
             case "semi":
                 return SemiJoin(condition, left, right)
@@ -257,6 +258,11 @@ def _equal_keys(
         elif condition != TRUE:
             rest.append(condition)
     return keys, rest
+
+
+def _as_before(node: Node) -> Node:
+    """A table that also emits what was in it just before its first modification."""
+    return replace(node, non_retroactive=True) if isinstance(node, TableScan) else node
 
 
 def is_of_one_stream(node: Node) -> bool:
