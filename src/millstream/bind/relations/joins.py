@@ -32,13 +32,8 @@ from millstream.operators import (
     Join,
     LookupJoin,
     NonRetroactiveJoin,
-    Now,
     Project,
-    Range,
-    RangeSlide,
-    Rows,
     SemiJoin,
-    Unbounded,
     UnionAll,
 )
 from millstream.operators.project import handed_on
@@ -265,4 +260,4 @@ def is_of_one_stream(node: Node) -> bool:
         return is_of_one_stream(node.input)
     if isinstance(node, NonRetroactiveJoin):
         return is_of_one_stream(node.left)
-    return isinstance(node, (Now, Range, RangeSlide, Rows, Unbounded))
+    return node.is_window
