@@ -77,18 +77,11 @@ def broken(node: Node, out: Changes, span: Span) -> str | None:
 
 
 def _is_consolidated(out: Changes) -> bool:
-    """No two rows of one identity and value, of which one takes the other back as it enters."""
-    back = out.weight < 0
-    entered = set(zip(out.ts[~back].tolist(), out.seq[~back].tolist()))
-    rows = out.rows.to_pylist()
-    came = {(*key, str(rows[i])) for i, key in zip(np.flatnonzero(~back), _keys(out, ~back))}
-    return not entered or all(
-        (*key, str(rows[i])) not in came for i, key in zip(np.flatnonzero(back), _keys(out, back))
-    )
-
-
-def _keys(out: Changes, chosen: np.ndarray) -> list[tuple[int, int]]:
-    return list(zip(out.ts[chosen].tolist(), out.seq[chosen].tolist()))
+    """No row is retracted at the instant at which it enters."""
+    values = map(str, out.rows.to_pylist())
+    known = list(zip(out.ts.tolist(), out.seq.tolist(), values))
+    entered = {known[i] for i in np.flatnonzero(out.weight > 0)}
+    return not any(known[i] in entered for i in np.flatnonzero(out.weight < 0))
 
 
 def test_rows_live_as_their_operators_say(monkeypatch: pytest.MonkeyPatch) -> None:

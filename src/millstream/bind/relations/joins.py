@@ -32,14 +32,9 @@ from millstream.operators import (
     Join,
     LookupJoin,
     NonRetroactiveJoin,
-    Now,
     Project,
-    Range,
-    RangeSlide,
-    Rows,
     SemiJoin,
     TableScan,
-    Unbounded,
     UnionAll,
 )
 from millstream.operators.project import handed_on
@@ -271,4 +266,4 @@ def is_of_one_stream(node: Node) -> bool:
         return is_of_one_stream(node.input)
     if isinstance(node, NonRetroactiveJoin):
         return is_of_one_stream(node.left)
-    return isinstance(node, (Now, Range, RangeSlide, Rows, Unbounded))
+    return node.is_window
