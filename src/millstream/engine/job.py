@@ -156,10 +156,15 @@ class Job:
 
     def distributed(self, query: Query, root: Node) -> Node:
         """The plan of a root as it is distributed: the one that is kept, or a new one."""
-        if (plan := self.kept.get((root, query.joined))) is not None:
-            return plan
-        plan = self.chosen.get(root) or chosen(root, self.settings, query.views)
-        return distributed(plan, query.joined)
+        at = root, query.joined
+        if at not in self._distributed:
+            plan = self.chosen.get(root) or chosen(root, self.settings, query.views)
+            self._distributed[at] = distributed(plan, query.joined)
+        return self._distributed[at]
+
+    @cached_property
+    def _distributed(self) -> dict[Kept, Node]:
+        return dict(self.kept)
 
     def _physical(self, query: Query, root: Node) -> Node:
         plan = self.distributed(query, root)
