@@ -50,7 +50,8 @@ def by_order(node: Node) -> Node:
     """The same groups, with aggregates to which the order of rows matters."""
     if not isinstance(node, GroupBy):
         return node
-    calls = [replace(c, aggregate=replace(c.aggregate, order_matters=True)) for c in node.calls]
+    ordered = {"order_matters": True, "definition": "by order"}
+    calls = [replace(c, aggregate=replace(c.aggregate, **ordered)) for c in node.calls]
     return replace(node, calls=tuple(calls))
 
 
