@@ -61,6 +61,11 @@ def test_imports_go_up_the_table_of_layers(path):
             assert LAYERS[package] < LAYERS[own], f"{own} imports {name} (line {line})"
 
 
+def test_folders_of_tests_mirror_the_packages():
+    folders = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("*.py"))}
+    assert folders - set(LAYERS) == {"docs", "examples", "golden", "laws", "oracle"}
+
+
 @pytest.mark.parametrize("package", ["bind", "lang"])
 def test_folders_of_a_package_are_in_order(package):
     """A folder imports only from those that the docstring of its package lists before it."""
