@@ -24,7 +24,7 @@ test: $(READY)  ## everything: under 15 minutes on two cores
 	$(BIN)/python -m pytest -m spark
 
 laws: $(READY)  ## the generated scripts in full: more than 5,000 queries, and 200 on Spark
-	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/cost
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/plan
 	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -m spark tests/spark/test_generated.py
 
 spark: $(READY)  ## the tests that need a Spark session
@@ -38,7 +38,7 @@ docs: figures  ## write the manual's tables and results anew, then test the manu
 	$(BIN)/python -m pytest tests/docs -m "not spark"
 
 figures: $(READY)  ## draw the pictures of docs/figures that are made from the code
-	cd tests && ../$(BIN)/python -m docs.figure_of_layers && ../$(BIN)/python -m patterns.figure
+	cd tests && ../$(BIN)/python -m docs.figure_of_layers && ../$(BIN)/python -m plan.figure
 
 bench: $(READY)  ## measure against Spark's own streaming; writes bench-out/
 	$(BIN)/python -m bench

@@ -45,13 +45,13 @@ class Settings:
 
     @property
     def ending(self) -> str:
-        """How rows are told to leave: the strategy, and what stands above negations."""
+        """How ends are emitted: the strategy, and what stands above negations."""
         return (
             f"{self.strategy} {self.negation}" if self.strategy == UPDATE_PATTERN else self.strategy
         )
 
     def with_ending(self, ending: str) -> Settings:
-        """The settings under which rows are told to leave in this way."""
+        """The settings under which ends are emitted in this way."""
         strategy, _, negation = ending.partition(" ")
         return replace(self, strategy=strategy, negation=negation or self.negation)
 

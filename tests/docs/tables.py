@@ -143,7 +143,7 @@ SETTINGS = {
     "sharing": "accepted; what queries have in common is always computed once",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
-    "negation": "how rows of a negation are told to leave under `update_pattern`",
+    "negation": "how ends of rows of a negation are emitted under `update_pattern`",
     "search": "accepted; there is one so far",
     "native": "accepted; there is one so far",
 }

@@ -40,11 +40,20 @@ MEANT = {
     "100 * (SELECT max(x) FROM a) AS share": "SELECT 100 * (SELECT max(x) FROM a) AS share",
     "coalesce((SELECT max(x) FROM a), 0)": "SELECT coalesce((SELECT max(x) FROM a), 0)",
     "NOT EXISTS (SELECT * FROM a)": "SELECT NOT EXISTS(SELECT * FROM a)",
+    "CREATE VIEW v AS abs((SELECT max(x) FROM a))": (
+        "CREATE VIEW v AS SELECT abs((SELECT max(x) FROM a))"
+    ),
     "CREATE VIEW v AS -(SELECT max(x) FROM a)": "CREATE VIEW v AS SELECT -(SELECT max(x) FROM a)",
 }
 PLAIN = {
     "SELECT a.x FROM (a) UNION SELECT y FROM b": "SELECT a.x FROM (a) UNION SELECT y FROM b",
     "SELECT sum(table) FROM t": "SELECT sum(table) FROM t",
+    "EXPLAIN (SELECT x FROM a)": "EXPLAIN SELECT x FROM a",
+    "EXPLAIN BOUND (SELECT x FROM a) UNION b": (
+        "EXPLAIN BOUND (SELECT x FROM a) UNION SELECT * FROM b"
+    ),
+    "CREATE VIEW v (y) AS (SELECT x FROM a)": "CREATE VIEW v (y) AS SELECT x FROM a",
+    "INSERT INTO t VALUES ((SELECT 1))": "INSERT INTO t VALUES ((SELECT 1))",
     "SELECT x FROM s WHERE x IN (a, b)": "SELECT x FROM s WHERE x IN (a, b)",
     "(SELECT x FROM a) UNION (SELECT y FROM b)": "(SELECT x FROM a) UNION (SELECT y FROM b)",
 }
@@ -65,6 +74,9 @@ def test_a_bare_query_is_the_select_it_stands_for(text):
         ("a UNION ALL", "expected a query but the statement ends"),
         ("TABLE t (a int)", 'unexpected "(" after TABLE t'),
         ("TABLE", "TABLE is not part of the language yet"),
+        ("VALUES ((SELECT 1))", "VALUES is not part of the language yet"),
+        ("COPY (SELECT x FROM a) TO 'f'", "COPY is not part of the language"),
+        ("INSERT INTO t (SELECT x FROM a)", 'expected a name but found "SELECT"'),
         ("1 + 2", 'a statement cannot begin with "1"'),
         ("a b UNION c", 'a statement cannot begin with "a"'),
     ],

@@ -190,7 +190,7 @@ def test_plans_stay_as_they_were_whatever_is_set_or_added(spark, tmp_path: Path)
 def test_changes_that_are_asked_for_later_begin_then(runs: Run) -> None:
     host_of_no_changes(runs, batches=2)
     runs.go(batches=1)
-    assert 'changes of "recent" are told from now on: rows that are there may leave untold' in (
+    assert 'changes of "recent" are emitted from now on: rows of before may leave unseen' in (
         runs.notices
     )
     runs.go()

@@ -243,7 +243,7 @@ def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
     if commit.rules != job.settings.rules:
         notices.append(Notice(f"rules = {commit.rules} is kept from the checkpoint"))
     notices += [
-        Notice(f'changes of "{name}" are told from now on: rows that are there may leave untold')
+        Notice(f'changes of "{name}" are emitted from now on: rows of before may leave unseen')
         for name in sorted(job.changes - set(commit.changes))
         if commit.queries.get(name) == now.get(name)
     ]

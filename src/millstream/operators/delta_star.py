@@ -39,7 +39,7 @@ class DeltaStar(Node):
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
         StatePart("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
-        StatePart("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
+        StatePart("promised", "ends of many that were emitted", Structure.DUE, Extent.VALUES),
     )
 
     input: Node

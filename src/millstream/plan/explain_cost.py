@@ -94,7 +94,7 @@ def number(value: float) -> str:
 
 def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> list[str]:
     """The plans of one part, the cheapest first, and the rules that lead to each."""
-    lines = [f"-- {len(found)} plans were compared, each with telling its changes:"]
+    lines = [f"-- {len(found)} plans were compared, each with emitting its changes:"]
     for one in sorted(found, key=lambda one: one.cost):
         mark = "  <- chosen" if one.steps == tuple(chosen) else ""
         lines.append(f"--   {unit.cost(one.cost):>12}  {one.rules}{mark}")

@@ -32,7 +32,7 @@ class Bounded:
 
     @property
     def wants_changes(self) -> bool:
-        """Whether the run must be told to write changes, too (`--changes`)."""
+        """Whether the run must write changes, too (`--changes`)."""
         return any(name.endswith(".changes") for name in self.expected)
 
     def differences(self, out: str | Path) -> list[str]:

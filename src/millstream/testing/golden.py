@@ -5,7 +5,7 @@ after `----`. Lines that begin with # are comments.
 
     file parts.csv         the lines of a file beside the script
     script                 statements; streams without SOURCE are fed by the file
-    query NAME             one query; after ---- what its author is told, if that is to be checked
+    query NAME             one query; after ---- its notices, if they are to be checked
     feed STREAM            rows, one a line: the declared columns in order, cells between |
     feed TABLE             changes: op, time, then the columns; declare it WITH (time = 'integer')
     feed STREAM at TIME    the same, with the clock moved first, for streams stamped on arrival

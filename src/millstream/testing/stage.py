@@ -88,7 +88,7 @@ class Definitions:
 
 
 class Stage:
-    """Plays the steps of a file under one configuration, and tells what each brought."""
+    """Plays the steps of a file under one configuration, and collects the results of each."""
 
     def __init__(self, file: GoldenFile, configuration: Configuration) -> None:
         self.folder = tempfile.TemporaryDirectory()

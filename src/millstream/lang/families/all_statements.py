@@ -25,10 +25,11 @@ BEGINNINGS = ("SELECT", *dict.fromkeys(words.split()[0] for words in READERS), "
 def read_statement(parser: Grammar) -> Statement:
     """Take a statement: a query, or what the words at its beginning stand for."""
     first = parser.current
-    if parser.at_query():
+    word = _word(first)
+    is_call = word not in (*BEGINNINGS, *NOT_YET, *NEVER) and parser.at_bare_call()
+    if parser.at_query() or is_call:
         query = parser.parse_query()
         return QueryStatement(query=query, place=parser.since(first))
-    word = _word(first)
     word = SHORT.get(word, word)
     pair = f"{word} {_word(parser.following)}"
     if pair in READERS:

@@ -13,7 +13,7 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import MillstreamError
 from millstream.plan.layout import Box, laid_out
 from millstream.session import Session
-from patterns.figure import FIGURE, draw
+from plan.figure import FIGURE, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPT = """

@@ -8,7 +8,7 @@ from millstream.algebra.node import walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import OPERATORS, Intersect, Join, UnionAll
 from millstream.plan.annotate import line_of, outline, with_patterns
-from patterns.table import Entry, read_table
+from plan.table import Entry, read_table
 
 FIGURE_6 = 2
 """The first entries are the two plans of the paper's figure."""

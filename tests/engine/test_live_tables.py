@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engine.running import Running
 from millstream.errors import MillstreamError
-from tables.running import Running
 
 SCRIPT = """
 CREATE STREAM s (ts int, item string) ORDER BY ts SOURCE 's.csv';

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.session import Session
-from patterns.table import read_table
+from plan.table import read_table
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patterns.svg"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from connect.postgres import PASSWORD, Server, missing, server
+from engine.running import Running
 
 from millstream.connect.appended import read_batches
 from millstream.connect.postgres import PostgresTable
@@ -16,8 +18,6 @@ from millstream.local.host import LocalHost
 from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.run import KeptResults
-from tables.postgres import PASSWORD, Server, missing, server
-from tables.running import Running
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 

@@ -16,7 +16,7 @@ from millstream.operators import OPERATORS, Rows
 from millstream.plan.bounds import bound
 from millstream.plan.memory import growing
 from millstream.session import Session
-from patterns.table import read_table
+from plan.table import read_table
 
 SCRIPT, ENTRIES = read_table()
 MORE = (
