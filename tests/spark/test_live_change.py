@@ -82,3 +82,4 @@ def test_queries_come_and_go_and_a_job_is_killed_where_they_open(spark, folder: 
     job = kept.host.job
     assert {q.name: q.joined for q in job.queries} == {"totals": "", "sizes": ""}
     assert any('"wide"' in notice and "fresh" in notice for notice in kept.notices)
+    assert any('"sizes"' in notice and "what runs already" in notice for notice in kept.notices)
