@@ -84,12 +84,12 @@ class Generator:
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         low = slice.at["row"]
-        rows = self._batch(low, low + slice.rows, columns)
-        seq = np.arange(slice.seq, slice.seq + slice.rows)
+        rows = self._batch(low, low + slice.length, columns)
+        seq = np.arange(slice.seq, slice.seq + slice.length)
         return ReadBatch(rows, seq, error_rows([], [], []))
 
     def largest(self, slice: Slice, column: str) -> int | None:
-        low, high = slice.at["row"], slice.at["row"] + slice.rows
+        low, high = slice.at["row"], slice.at["row"] + slice.length
         low = high - 1 if self._native(column) == "ts" else low
         return largest_of(self._batch(low, high, [column]).column(0))
 

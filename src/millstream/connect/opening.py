@@ -17,7 +17,7 @@ from millstream.connect.generator import open_generator
 from millstream.connect.json_source import JsonSource
 from millstream.connect.parquet_source import ParquetSource
 from millstream.connect.postgres import is_postgres
-from millstream.connect.source import ReadBatch, Slice, Source
+from millstream.connect.source import Foreseeing, ReadBatch, Slice, Source
 from millstream.connect.statement_source import StatementSource
 from millstream.connect.text_source import MAX_ROW_BYTES
 from millstream.errors import MillstreamError, closest
@@ -100,7 +100,9 @@ class WaitingSource:
         return self._opened().read(slice, columns)
 
     def largest(self, slice: Slice, column: str) -> int | None:
-        return self._opened().largest(slice, column)
+        source = self._opened()
+        assert isinstance(source, Foreseeing), "only such a source plans several slices"
+        return source.largest(slice, column)
 
     def _opened(self) -> Source:
         return _open_files(self.files, self.url, self.name, self.schema, self.options)

@@ -100,6 +100,6 @@ def _read_batches(source: Source, names: Sequence[str], most: int | None = None)
     position, ended, found, rows = source.start(), False, [], 0
     while not ended and (most is None or rows < most):
         slices, position, ended = source.plan(position, most or BATCH)
-        rows += max(1, sum(piece.rows for piece in slices))
         found += [source.read(piece, names) for piece in slices]
+        rows = sum(part.rows.num_rows + part.errors.num_rows for part in found)
     return found

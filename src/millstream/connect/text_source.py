@@ -84,9 +84,6 @@ class TextSource(ABC):
             data = data[3:]
         return self.parse(self.records(data), at["file"], slice.seq, columns)
 
-    def largest(self, slice: Slice, column: str) -> int | None:
-        raise NotImplementedError("a text source plans one slice at a time")
-
     def records(self, data: np.ndarray) -> Records:
         return find_records(data, self.quoting, final=True)
 
