@@ -1,4 +1,4 @@
-"""Sources in partitions: several sequences side by side, each with positions and a clock of its own."""
+"""Sources in partitions: several sequences side by side, each with positions of its own."""
 
 from __future__ import annotations
 

@@ -150,8 +150,8 @@ def _tasks_of(
 def _tasks_in(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[ReadTask]:
-    foresees = isinstance(source, Foreseeing) and stream.ahead is None and stream.op is None
-    if len(slices) == 1 or not foresees:
+    in_turn = stream.ahead is not None or stream.op is not None
+    if len(slices) == 1 or in_turn or not isinstance(source, Foreseeing):
         return [ReadTask(stream.name, tuple(slices), None, ended, now)]
     tasks, prior = [], None
     for slice_ in slices:
@@ -256,7 +256,7 @@ def pack(
             elements[name] = Changes.elements(rows, numbers, arrivals(numbers, gate.number))
             first = int(numbers[0]) if len(numbers) else None
             told = Header(name, first, last or None, rows=len(numbers), now=gate.now)
-            headers.append(replace(told, partition=gate.partition))
+            headers.append(replace(told, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
     return ReadResult(sent, late, errors, headers, reading.counts)

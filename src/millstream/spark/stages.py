@@ -10,22 +10,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, no_rows
+from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
-from millstream.algebra.time import DAWN
-from millstream.connect.source import ReadBatch
-from millstream.engine.admit import ERRORS, Gate
 from millstream.engine.clock import Clock, Header
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.level import Bucket, Level
 from millstream.engine.measures import Counts
-from millstream.engine.outputs import late_schema
-from millstream.engine.read_tasks import ReadResult, ReadTask, pack, run_read_task
+from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.store import BucketStore, decode, decode_from, encode, encode_to
+from millstream.spark.foreign import Delivered
 from millstream.spark.job_snapshot import JobSnapshot, load_job_snapshot
 from millstream.state.chunks import Log
 
@@ -82,8 +78,8 @@ def packer(
                 )
                 yield _wire(_result_rows(task.source, read, post))
         for name, rows in foreign.items():
-            for read in _pack_foreign(name, rows, job_snapshot, sender, before):
-                yield _wire(_result_rows(name, read, post))
+            read = _pack_foreign(name, rows, job_snapshot, sender, before)
+            yield _wire(_result_rows(name, read, post))
         yield _wire(_samples(sender))
 
     return stage
@@ -209,36 +205,10 @@ def _samples(sender: Sender) -> list[Row]:
 
 def _pack_foreign(
     name: str, rows: list[dict[str, Any]], job_snapshot: JobSnapshot, sender: Sender, before: Clock
-) -> Iterator[ReadResult]:
-    """Rows that another Spark source has brought, in partitions side by side.
-
-    Each partition has a largest timestamp of its own; the heartbeat follows from the smallest of
-    them, and a row is late when it comes after its partition's, or after the heartbeat.
-    """
-    stream = job_snapshot.job.streams[name]
-    known = before.sources.get(name)
-    seq = known.rows if known else 0
-    beat = before.beats.get(name, DAWN)
-    if known is not None and known.promise is not None:
-        beat = max(beat, known.promise)
-    now = max((c.now for c in before.sources.values()), default=0) + 1
-    largest: dict[int, int] = {}
-    for row in sorted(rows, key=lambda r: (r["part"], r["chunk"])):
-        batch = decode(pa.py_buffer(row["rows"]))
-        numbers = np.arange(seq + 1, seq + 1 + batch.num_rows)
-        gate = Gate(largest.get(row["part"]), beat, now)
-        read_batch = ReadBatch(batch, numbers, no_rows(ERRORS))
-        read = pack(stream, read_batch, gate, sender, seq, lambda s=read_batch: s)
-        if (told := read.headers[0].largest) is not None:
-            largest[row["part"]] = max(told, largest.get(row["part"], told))
-        seq += batch.num_rows
-        yield read
-    if largest:
-        promise = min(largest.values()) - stream.slack - 1
-        header = Header(name, promise=promise, now=now)
-        yield ReadResult(
-            [], no_rows(late_schema(stream.schema, stream.domain)), no_rows(ERRORS), [header]
-        )
+) -> ReadResult:
+    """Rows that another Spark source has brought: read like any others, partition by partition."""
+    delivered = Delivered.of(job_snapshot.job.streams[name], rows)
+    return run_read_task(delivered.task(before), delivered.stream, delivered, sender, before)
 
 
 def _result_rows(source: str, read: ReadResult, post: Post) -> list[Row]:
