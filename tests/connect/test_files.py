@@ -53,7 +53,7 @@ def test_format_overrides_the_ending(tmp_path):
         ("empty", {}, 'folder "empty" has no files', None),
         ("notes.txt", {}, 'the ending of "notes.txt" does not tell its format', None),
         ("bids.csv.gz", {}, 'file "bids.csv.gz" is compressed and cannot be read', None),
-        ("bids.csv", {"format": "cvs"}, 'format "cvs" does not exist', "Did you mean csv?"),
+        ("bids.csv", {"format": "cvs"}, 'option "format" is "cvs", which does not exist', "Did you mean csv?"),
         ("bids.csv", {"delimeter": ";"}, 'option "delimeter" of a csv source does not exist',
          "Did you mean delimiter?"),
         ("bids.csv", {"delimiter": ";;"}, 'option "delimiter" is ";;", not one character', None),

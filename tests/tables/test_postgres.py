@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from millstream.connect.appended import read_batches
-from millstream.connect.postgres import PostgresTable
+from millstream.connect.postgres.table import PostgresTable
+from millstream.connect.statements.appended import read_batches
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.session import Session

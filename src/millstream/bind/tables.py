@@ -26,6 +26,7 @@ from millstream.bind.windows import length_in
 from millstream.bind.words import check_result_name
 from millstream.catalog import CURRENT_TIME, STATEMENTS, Fields, Stream, Table
 from millstream.columns.keys import factorize
+from millstream.connect.options import OF_TABLES
 from millstream.errors import MillstreamError, closest
 from millstream.lang import CreateTable
 from millstream.operators import StaticTable
@@ -283,8 +284,9 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
 
 
 def _no_option(name: str, statement: CreateTable) -> MillstreamError:
+    near = closest(name, OF_TABLES.names)
     return MillstreamError(
         f'option "{name}" of table "{statement.name}" does not exist',
         option_place(statement, name),
-        hint="Did you mean time?" if closest(name, ("time",)) else "Without SOURCE there is time.",
+        hint=f"Did you mean {near}?" if near else "Without SOURCE there is time.",
     )

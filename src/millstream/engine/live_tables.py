@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from millstream.bind.table_histories import TableHistories, changed
 from millstream.bind.tables import static_table
 from millstream.catalog import Stream, Table
-from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of
-from millstream.connect.poller import Poller
-from millstream.connect.postgres import PostgresTable
+from millstream.connect.postgres.poller import Poller
+from millstream.connect.postgres.table import PostgresTable
+from millstream.connect.statements.appended import FAULTS, append_batch, read_batches
 from millstream.operators import StaticTable
 
 

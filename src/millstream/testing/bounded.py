@@ -11,8 +11,8 @@ from typing import TypeGuard
 import pyarrow as pa
 
 from millstream.connect.casting import from_text
-from millstream.connect.csv_source import CsvSource
-from millstream.connect.files import Files
+from millstream.connect.files.csv_source import CsvSource
+from millstream.connect.files.listing import Files
 from millstream.connect.source import ReadBatch
 from millstream.lang import CreateStream, CreateTable, Statement, parse_script
 from millstream.testing.fed_source import csv_line

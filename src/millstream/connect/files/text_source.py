@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.connect.casting import bisect
-from millstream.connect.files import Files
-from millstream.connect.records import (
+from millstream.connect.files.listing import Files
+from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     Cut,
     Records,

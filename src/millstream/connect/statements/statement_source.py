@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.changes import concat_rows, no_rows
-from millstream.connect.appended import FAULTS, read_batches
 from millstream.connect.cells import as_csv
 from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
+from millstream.connect.statements.appended import FAULTS, read_batches
 from millstream.errors import MillstreamError
 
 

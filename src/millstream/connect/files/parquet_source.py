@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
-from millstream.connect.files import Files
+from millstream.connect.files.listing import Files
 from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
