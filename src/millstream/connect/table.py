@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from millstream.connect.files.json_source import JsonSource
+from millstream.connect.opening import open_source, stream_of
 from millstream.connect.options import OF_STREAMS
-from millstream.connect.registry import connector_of, open_source, stream_of
+from millstream.connect.registry import connector_of
 from millstream.connect.source import ReadBatch, Source
 from millstream.errors import MillstreamError
 
