@@ -75,12 +75,8 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
     for stream in defined.session.streams.values():
         if is_given(stream, fed):
             continue
-        for place in partitions_of(file, stream.name) or [None]:
-            rows = _fed_rows(file, stream.name, place)
+        for path, rows in _files(file, stream.name, folder):
             lines = [csv_line(tuple(stream.schema.names)), *map(csv_line, rows)]
-            path = (
-                folder / stream.name / place / "1.csv" if place else folder / f"{stream.name}.csv"
-            )
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script = folder / "script.sql"
@@ -104,6 +100,14 @@ def _script(file: GoldenFile, fed: set[str]) -> str:
                 text += "" if statement.source else _source(file, statement.name)
             statements.append(f"{text};")
     return "\n".join(statements) + "\n"
+
+
+def _files(file: GoldenFile, stream: str, folder: Path) -> list[tuple[Path, list[Row]]]:
+    """The files of a stream that is fed: one, or one in a folder for every partition."""
+    names = partitions_of(file, stream)
+    if not names:
+        return [(folder / f"{stream}.csv", _fed_rows(file, stream, None))]
+    return [(folder / stream / n / "1.csv", _fed_rows(file, stream, n)) for n in names]
 
 
 def _fed_rows(file: GoldenFile, stream: str, partition: str | None) -> list[Row]:

@@ -210,7 +210,7 @@ def _fed_source(stream: Stream, file: GoldenFile) -> Source:
 def _fed_parts(source: Source) -> dict[str | None, FedSource]:
     """What can be fed, by partition."""
     if isinstance(source, PartitionedSource) and isinstance(source.of, FedPartitions):
-        return dict(source.of.parts)
+        return {name: part for name, part in source.of.parts.items()}
     return {None: source} if isinstance(source, FedSource) else {}
 
 
