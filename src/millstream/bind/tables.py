@@ -117,14 +117,10 @@ clock."""
 def _time(statement: CreateTable, options: dict[str, str]) -> Time:
     """What the declaration says about the times of changes."""
     if (said := options.pop("time", None)) is not None:
-        if said.lower() not in TIMES:
-            near = closest(said, list(TIMES))
-            raise MillstreamError(
-                f'option "time" cannot be "{said}"',
-                option_place(statement, "time"),
-                hint=f"Did you mean {near}?" if near else f"Write one of {', '.join(TIMES)}.",
-            )
-        return (TIMES[said.lower()],)
+        try:
+            return (TIMES[OF_TABLES.read({"time": said})["time"]],)
+        except MillstreamError as error:
+            raise error.at(option_place(statement, "time")) from None
     if statement.slack is not None:
         return (INTEGER if statement.slack.unit is None else TIMESTAMP,)
     return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -80,24 +80,24 @@ class SourceClock:
         told = [p.largest for p in self.partitions.values() if p.largest is not None]
         return max(told, default=None)
 
-    def told(self, header: Header, beat: int) -> SourceClock:
-        """The clock after a header. A partition that is new begins at the heartbeat `beat`."""
-        partitions, ended = self.partitions, self.ended
-        if header.partition is None:
-            ended = ended or header.ended
-        else:
-            begin = _most(self.promise, beat if beat > DAWN else None)
-            known = partitions.get(header.partition, PartitionClock(promise=begin))
-            partitions = {**partitions, header.partition: known.told(header)}
+    def told(self, headers: Sequence[Header], beat: int) -> SourceClock:
+        """The clock after some headers. A partition that is new begins at the heartbeat `beat`."""
+        if not headers:
+            return self
+        partitions = dict(self.partitions)
+        begin = PartitionClock(promise=_most(self.promise, beat if beat > DAWN else None))
+        for header in headers:
+            if (name := header.partition) is not None:
+                partitions[name] = partitions.get(name, begin).told(header)
         return SourceClock(
-            first=_least(self.first, header.first),
+            first=_least(self.first, *(header.first for header in headers)),
             promise=self.promise,
-            ended=ended,
-            seen=header.now if self.seen is None else self.seen,
-            now=max(self.now, header.now),
-            rows=self.rows + header.rows,
-            late=self.late + header.late,
-            bad=self.bad + header.bad,
+            ended=self.ended or any(h.ended for h in headers if h.partition is None),
+            seen=headers[0].now if self.seen is None else self.seen,
+            now=max(self.now, *(header.now for header in headers)),
+            rows=self.rows + sum(header.rows for header in headers),
+            late=self.late + sum(header.late for header in headers),
+            bad=self.bad + sum(header.bad for header in headers),
             partitions=partitions,
         )
 
@@ -151,14 +151,16 @@ class Clock:
         sources of a time domain have ended, the last instant is the largest timestamp or heartbeat
         seen on any of them. The order of the headers does not matter.
         """
-        sources = {name: self.sources.get(name, SourceClock()) for name in streams}
-        told = [_settled(h, streams[h.source]) for h in headers if h.source in sources]
-        for name in {h.source for h in told if h.partition is not None}:
-            if streams[name].foreign:
-                sources[name] = sources[name].renewed(streams[name])
-        for header in told:
-            beat = self.beats.get(header.source, DAWN)
-            sources[header.source] = sources[header.source].told(header, beat)
+        told: dict[str, list[Header]] = {name: [] for name in streams}
+        for header in headers:
+            if header.source in told:
+                told[header.source].append(_settled(header, streams[header.source]))
+        sources = {}
+        for name, stream in streams.items():
+            clock = self.sources.get(name, SourceClock())
+            if stream.foreign and any(header.partition is not None for header in told[name]):
+                clock = clock.renewed(stream)
+            sources[name] = clock.told(told[name], self.beats.get(name, DAWN))
         beats = {
             name: max(self.beats.get(name, DAWN), _beat(name, sources, streams, watermark_groups))
             for name in streams
@@ -238,9 +240,9 @@ def _going_on(clock: SourceClock) -> SourceClock:
     return replace(clock, ended=False, partitions=parts)
 
 
-def _least(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else min(a, b)
+def _least(*instants: int | None) -> int | None:
+    return min((t for t in instants if t is not None), default=None)
 
 
-def _most(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else max(a, b)
+def _most(*instants: int | None) -> int | None:
+    return max((t for t in instants if t is not None), default=None)
