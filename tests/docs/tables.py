@@ -28,7 +28,7 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_name,
 )
-from millstream.bind.vocabulary import ALIASES
+from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.connect.files import FILES
 from millstream.connect.generate import GENERATE
 from millstream.connect.options import OF_STREAMS, Option, Options
