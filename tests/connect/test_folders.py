@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from drain import drain
 
+from millstream.cli.main import main
 from millstream.connect import open_source
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
@@ -129,6 +130,20 @@ def test_what_cannot_be_opened(devices, url, options, message, hint):
         open_source(url, "s", SCHEMA, options, str(devices), False)
     assert message in (None, error.value.message)
     assert hint in (None, error.value.hint)
+
+
+def test_from_the_command_line(devices, monkeypatch):
+    (devices / "script.sql").write_text(STREAM.format("") + QUERIES)
+    for rows in (1, 1000):
+        words = f"run script.sql --out out{rows} --host local --set batch_rows={rows}"
+        monkeypatch.chdir(devices)
+        monkeypatch.setattr("sys.argv", ["millstream", *words.split()])
+        main()
+    for name in ("q1", "q2", "q3"):
+        text = (devices / f"out1/{name}.csv").read_text()
+        assert text == (devices / f"out1000/{name}.csv").read_text()
+    lines = (devices / "out1/q1.csv").read_text().splitlines()
+    assert lines[:4] == ["ts,room", "1,cellar", "3,cellar", "10,attic"]
 
 
 class Following:
