@@ -99,3 +99,9 @@ def test_a_heartbeat_of_the_source_is_one_of_its_partition():
     clock = after(Clock.start(), told("a", 10, promise=40), told("b", 20))
     assert clock.beats["s"] == 17
     assert after(clock, told("b", 90)).beats["s"] == 40
+
+
+def test_the_clock_of_an_older_format_can_be_read_so_that_it_can_be_refused():
+    old = {"first": 1, "largest": 10, "promise": None, "ended": True, "seen": 1, "now": 2,
+           "rows": 3, "late": 0, "bad": 0}  # fmt: skip
+    assert Clock.from_json({"sources": {"s": old}, "beats": {}}).sources["s"].rows == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from millstream.algebra.time import DAWN, Domain, Span
@@ -124,8 +124,10 @@ class SourceClock:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> SourceClock:
-        parts = {n: PartitionClock(**p) for n, p in data["partitions"].items()}
-        return SourceClock(**{**data, "partitions": parts})
+        """A commit of an older format can be read as well: it is refused later, by its format."""
+        parts = {n: PartitionClock(**p) for n, p in data.get("partitions", {}).items()}
+        told = {f.name: data[f.name] for f in fields(SourceClock) if f.name in data}
+        return SourceClock(**{**told, "partitions": parts})
 
 
 @dataclass(frozen=True)
