@@ -20,6 +20,7 @@ from docs.layers import (
     package_of,
 )
 
+from millstream.connect import CONNECTORS
 from millstream.operators import OPERATORS
 from millstream.rules import OTHER_WAY, RULES
 
@@ -159,10 +160,23 @@ def test_rule_is_a_law_with_a_reason(rule):
     assert "\nno change\n" in text, "a case in which the rule must not fire"
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "connect").glob("*_source.py")), ids=name_of)
+@pytest.mark.parametrize("path", sorted((SOURCE / "connect").rglob("*_source.py")), ids=name_of)
 def test_source_has_a_test(path):
     if path.stem != "text_source":
         assert (ROOT / "tests" / "connect" / f"test_{path.stem}.py").exists()
+
+
+def test_a_family_of_sources_is_a_folder_and_a_line():
+    folders = {path.parent.name for path in (SOURCE / "connect").glob("*/__init__.py")}
+    assert folders == {connector.family for connector in CONNECTORS}
+
+
+@pytest.mark.parametrize("connector", CONNECTORS, ids=lambda connector: connector.family)
+def test_every_option_is_explained(connector):
+    for options in connector.options:
+        for option in options.declared:
+            assert option.meaning and option.kind.read(option.example) is not None
+            assert (option.default is None) == bool(option.otherwise), option.name
 
 
 def test_sinks_and_generator_have_tests():

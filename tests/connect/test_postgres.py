@@ -11,8 +11,8 @@ import pytest
 from connect.postgres import PASSWORD, Server, missing, server
 from engine.running import Running
 
-from millstream.connect.appended import read_batches
-from millstream.connect.postgres import PostgresTable
+from millstream.connect.postgres.table import PostgresTable
+from millstream.connect.statements.appended import read_batches
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.session import Session

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from millstream.connect.appended import FAULTS, append_batch, read_batches
-from millstream.connect.statement_source import StatementSource
+from millstream.connect.statements.appended import FAULTS, append_batch, read_batches
+from millstream.connect.statements.statement_source import StatementSource
 from millstream.errors import MillstreamError
 
 SCHEMA = pa.schema([("op", pa.string()), ("ts", pa.int64()), ("item", pa.string())])

@@ -73,6 +73,7 @@ class Example:
         """Carry the example out."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in self.files.items():
+                Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
                 Path(folder, name).write_text(text)
             told: list[str] = []
             session = Session(base=folder, tell=told.append)

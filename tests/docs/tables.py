@@ -1,4 +1,4 @@
-"""The tables of the manual that are made from the code: functions, aggregates, settings.
+"""The tables of the manual that are made from the code: functions, aggregates, settings, options.
 
 A page holds them between `<!-- table NAME -->` and `<!-- end -->`. Run as a program it writes them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -28,6 +29,10 @@ from millstream.algebra.types import (
     type_name,
 )
 from millstream.bind.expressions.vocabulary import ALIASES
+from millstream.connect.files import FILES
+from millstream.connect.generate import GENERATE
+from millstream.connect.options import OF_STREAMS, Option, Options
+from millstream.connect.postgres import POSTGRES
 from millstream.settings import CHOICES, NUMBERS, Settings
 from millstream.testing import run_script
 
@@ -184,11 +189,40 @@ def settings() -> Iterator[str]:
         yield f"| `{name}` | {allowed} | {value} | {SETTINGS[name]} |"
 
 
+def file_options() -> Iterator[str]:
+    """The options of files, and of which formats they are."""
+    formats = {options: options.of.split()[1] for options in FILES.options}
+    options = {option.name: option for of in FILES.options for option in of.declared}
+    yield "| option | for | meaning | default |"
+    yield "|---|---|---|---|"
+    for name, option in options.items():
+        mine = [format for of, format in formats.items() if name in of.names]
+        those = "all" if len(mine) == len(formats) else ", ".join(mine)
+        yield f"| `{name}` | {those} | {option.meaning} | {_default(option)} |"
+
+
+def options_of(options: Options) -> Iterator[str]:
+    """The options of one kind of source."""
+    yield f"| {options.word} | meaning | default |"
+    yield "|---|---|---|"
+    for option in options.declared:
+        yield f"| `{option.name}` | {option.meaning} | {_default(option)} |"
+
+
+def _default(option: Option) -> str:
+    return option.otherwise or f"`{option.default}`"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "functions": functions,
     "aliases": aliases,
     "aggregates": aggregates,
     "settings": settings,
+    "file_options": file_options,
+    "stream_options": partial(options_of, OF_STREAMS),
+    "postgres_options": partial(options_of, POSTGRES.options[0]),
+    "auction": partial(options_of, GENERATE.options[0]),
+    "connections": partial(options_of, GENERATE.options[1]),
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from files.conftest import *  # noqa: F403
 
 from millstream.algebra.changes import Changes
-from millstream.connect.appended import append_batch, read_batches
+from millstream.connect.statements.appended import append_batch, read_batches
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
 from millstream.engine.log import ResultLog, last_batch, read_log

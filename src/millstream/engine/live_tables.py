@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from millstream.bind.tables.declared import static_table
 from millstream.bind.tables.histories import TableHistories, changed
 from millstream.catalog import Stream, Table
-from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of
-from millstream.connect.poller import Poller
-from millstream.connect.postgres import PostgresTable
+from millstream.connect.postgres.poller import Poller
+from millstream.connect.postgres.table import PostgresTable
+from millstream.connect.statements.appended import FAULTS, append_batch, read_batches
 from millstream.files import Folder
 from millstream.operators import StaticTable
 

@@ -20,7 +20,7 @@ from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from threading import Lock, Thread
 from typing import Any
 
-from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
+from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, reopened, ticks
 from millstream.spark.job_snapshot import JobSnapshot
 
 
@@ -72,8 +72,7 @@ class BatchPlanner:
         plan = _plan_in(before)
         if self._first:  # a new run looks again at sources that had ended: they may have grown
             self._first = False
-            positions = plan["positions"].items()
-            plan["positions"] = {n: {**p, "ended": False} for n, p in positions}
+            plan["positions"] = reopened(self.job_snapshot().sources, plan["positions"])
         job_snapshot = self.job_snapshot()
         streams = job_snapshot.job.streams
         now = max(time.time_ns() // 1000, plan["now"] + 1)

@@ -9,6 +9,7 @@ after `----`. Lines that begin with # are comments.
     feed STREAM            rows, one a line: the declared columns in order, cells between |
     feed TABLE             changes: op, time, then the columns; declare it WITH (time = 'integer')
     feed STREAM at TIME    the same, with the clock moved first, for streams stamped on arrival
+    feed STREAM in NAME    rows of one partition of the stream, before `at`
     heartbeat STREAM 10    the source says that nothing at or before this instant will come
     clock TIME             time passes
     restart                all state goes to disk and is read again

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.noise import Noise
-from millstream.connect.parameters import Parameters
+from millstream.connect.generate.noise import Noise
+from millstream.connect.generate.parameters import EVENTS, SEED, parameters
+from millstream.connect.options import FRACTION, Option, whole, words
 
-PARAMETERS = ("rate", "events", "seed", "start", "link", "sources")
 COLUMNS = ("ts", "duration", "protocol", "size", "source", "destination", "link")
 LINKS = 4
 WORDS = {f"link{number}": number for number in range(LINKS)}
@@ -27,16 +29,41 @@ CIRCLE = 8
 DESTINATIONS, SERVERS = 12, 4_096
 
 
+PARAMETERS = parameters(
+    "connections",
+    replace(
+        EVENTS,
+        meaning="how many connections there are on all links; without it the feed has no end, and "
+        "is paced by the clock",
+    ),
+    Option(
+        "rate",
+        FRACTION,
+        "connections on all links per second of the clock, for a feed without end",
+        "1000",
+        "1000",
+    ),
+    SEED,
+    Option("start", whole(0), "the first unit of time", "0", "0"),
+    Option(
+        "link",
+        words(*(str(number) for number in range(LINKS))),
+        f"0 to {LINKS - 1}",
+        "0",
+        otherwise="the digit of a stream named `link0` to `link3`; otherwise all links",
+    ),
+    Option("sources", whole(1, 1_000_000), "how many sources a link has", "2000", "2000"),
+)
+
+
 @dataclass(frozen=True)
 class Connections:
     """Connections on four links, each link with one in every unit of time.
 
-    The popularity of the `sources` (default 2000) of a link follows Zipf's law; a source is known
+    The popularity of the `sources` of a link follows Zipf's law; a source is known
     by its rank. Half of the sources are on all links; each of the others is missing on one, where
     another source has its rank. Every source has a dozen destinations on each link. The remainder
-    of a destination by 4 is its link. `link` (default: what the stream's name says, link0 to link3,
-    otherwise all) picks one of them. `start` is the first unit of time (default 0), `rate` how many
-    connections there are in a second of the clock (default 1000) when the feed has no end.
+    of a destination by 4 is its link.
     """
 
     noise: Noise
@@ -49,14 +76,10 @@ class Connections:
     kind = "connection"
 
     @staticmethod
-    def open(given: Parameters, stream: str) -> Connections:
-        link = given.one_of("link", [str(number) for number in range(LINKS)])
+    def open(given: Mapping[str, Any], stream: str) -> Connections:
+        link = WORDS.get(stream.lower()) if given["link"] is None else int(given["link"])
         return Connections(
-            Noise(given.whole("seed", 1, 1)),
-            given.fraction("rate", Fraction(1000), 1000),
-            given.whole("start", 0, 0, 0),
-            WORDS.get(stream.lower()) if link is None else int(link),
-            given.whole("sources", 2000, 2000, 1, 1_000_000),
+            Noise(given["seed"]), given["rate"], given["start"], link, given["sources"]
         )
 
     def known_as(self, column: str) -> str:

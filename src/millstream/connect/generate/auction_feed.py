@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.auction import COLUMNS, Auction, count_of, kinds_of, numbers_of
-from millstream.connect.parameters import Parameters
+from millstream.connect.generate.auction import COLUMNS, Auction, count_of, kinds_of, numbers_of
+from millstream.connect.generate.parameters import EVENTS, SEED, parameters
+from millstream.connect.options import FRACTION, TIMESTAMP, Option, words
 
-PARAMETERS = ("rate", "events", "seed", "kind", "start", "life")
 KINDS = {"persons": "person", "auctions": "auction", "bids": "bid"}
 ALL = "event"
 ALIASES = {
@@ -24,27 +26,46 @@ ALIASES = {
 }
 
 
+PARAMETERS = parameters(
+    "auction",
+    Option("rate", FRACTION, "events of all kinds per second of event time", "1000", "1000"),
+    replace(
+        EVENTS,
+        meaning="how many events of all kinds there are; without it the feed has no end, and is "
+        "paced by the clock",
+    ),
+    SEED,
+    Option("start", TIMESTAMP, "the first timestamp", "2024-01-01T00:00:00", "2024-01-01T00:00:00"),
+    Option(
+        "life",
+        FRACTION,
+        "seconds from an auction's `ts` to its `expires`, on average",
+        "60",
+        otherwise="until the next thousand auctions have come",
+    ),
+    Option(
+        "kind",
+        words(*KINDS, *COLUMNS),
+        "`persons`, `auctions` or `bids`",
+        "bids",
+        otherwise="the stream's name, if it is one of them; otherwise all",
+    ),
+)
+
+
 @dataclass(frozen=True)
 class AuctionFeed:
-    """The events of an auction that are of one kind, or all of them with a column `event`.
-
-    `rate` is events of all kinds per second of event time (default 1000), `seed` (default 1),
-    `start` the first timestamp (default 2024-01-01T00:00:00), `life` the mean life of an auction in
-    seconds (default: until the next thousand have come), `kind` persons, auctions or bids (default:
-    what the stream's name says, otherwise all).
-    """
+    """The events of an auction that are of one kind, or all of them with a column `event`."""
 
     auction: Auction
     kind: str
 
     @staticmethod
-    def open(given: Parameters, stream: str) -> AuctionFeed:
-        rate = given.fraction("rate", Fraction(1000), 1000)
-        life = given.fraction("life", None, 60)
-        start = given.timestamp("start", "2024-01-01T00:00:00")
-        word = given.one_of("kind", [*KINDS, *COLUMNS]) or stream.lower()
+    def open(given: Mapping[str, Any], stream: str) -> AuctionFeed:
+        word = given["kind"] or stream.lower()
         kind = KINDS.get(word) or (word if word in COLUMNS else ALL)
-        return AuctionFeed(Auction(given.whole("seed", 1, 1), rate, start, life), kind)
+        auction = Auction(given["seed"], given["rate"], given["start"], given["life"])
+        return AuctionFeed(auction, kind)
 
     @property
     def rate(self) -> Fraction:

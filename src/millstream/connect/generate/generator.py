@@ -11,16 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect import auction_feed, connections
-from millstream.connect.auction_feed import AuctionFeed
 from millstream.connect.casting import from_values, type_name
-from millstream.connect.connections import Connections
-from millstream.connect.parameters import Parameters
 from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 256 * 1024
-PARAMETERS = {"auction": auction_feed.PARAMETERS, "connections": connections.PARAMETERS}
 
 
 class Feed(Protocol):
@@ -84,12 +79,12 @@ class Generator:
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         low = slice.at["row"]
-        rows = self._batch(low, low + slice.rows, columns)
-        seq = np.arange(slice.seq, slice.seq + slice.rows)
+        rows = self._batch(low, low + slice.length, columns)
+        seq = np.arange(slice.seq, slice.seq + slice.length)
         return ReadBatch(rows, seq, error_rows([], [], []))
 
     def largest(self, slice: Slice, column: str) -> int | None:
-        low, high = slice.at["row"], slice.at["row"] + slice.rows
+        low, high = slice.at["row"], slice.at["row"] + slice.length
         low = high - 1 if self._native(column) == "ts" else low
         return largest_of(self._batch(low, high, [column]).column(0))
 
@@ -133,17 +128,3 @@ class Generator:
                 hint=f"Declare it as {type_name(values.type)}.",
             )
         return done.values
-
-
-def open_generator(url: str, name: str, schema: pa.Schema, follow: bool) -> Generator:
-    """The generator that a URL describes."""
-    kind, _, query = url.removeprefix("generate:").partition("?")
-    if kind not in PARAMETERS:
-        meant = closest(kind, list(PARAMETERS))
-        raise MillstreamError(
-            f'generator "{kind}" does not exist',
-            hint=f"Did you mean {meant}?" if meant else f"Use {' or '.join(PARAMETERS)}.",
-        )
-    given = Parameters.of(kind, query, PARAMETERS[kind])
-    feed: Feed = (AuctionFeed if kind == "auction" else Connections).open(given, name)
-    return Generator(name, schema, feed, given.whole("events", None, 100_000, 0), follow)

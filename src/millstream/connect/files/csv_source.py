@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from millstream.connect.casting import from_text, refusal
-from millstream.connect.records import (
+from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     STRAY_QUOTE,
     Cut,
@@ -19,7 +19,7 @@ from millstream.connect.records import (
     cut_records,
     read_range,
 )
-from millstream.connect.text_source import Part, TextSource, good_part
+from millstream.connect.files.text_source import Part, TextSource, good_part
 from millstream.errors import MillstreamError, closest
 
 

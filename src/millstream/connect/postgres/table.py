@@ -13,23 +13,35 @@ import pyarrow as pa
 import pyarrow.csv
 
 from millstream.connect.casting import from_text, refusal
+from millstream.connect.options import LENGTH, TEXT, Option, Options
 from millstream.errors import MillstreamError, closest
 
 SCHEMES = ("postgresql", "postgres")
+OPTIONS = Options(
+    "a PostgreSQL source",
+    (
+        Option(
+            "table",
+            TEXT,
+            "the table or view there, with its schema",
+            "shop.items",
+            otherwise="the name of the table here",
+        ),
+        Option(
+            "every",
+            LENGTH,
+            "how often it is read again while the run goes on",
+            "10 seconds",
+            otherwise="read once",
+        ),
+    ),
+)
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^."]+)')
 _EXPRESSIONS = {
     pa.timestamp("us"): "CAST({} AS timestamp)::text",
     pa.duration("us"): "EXTRACT(EPOCH FROM {})::text",
 }
 """How a column is asked for as text; others are cast to it as they are."""
-
-
-def is_postgres(url: str) -> bool:
-    """
-    >>> is_postgres("postgresql://ann@db/shop?table=items"), is_postgres("items.csv")
-    (True, False)
-    """
-    return url.partition(":")[0].lower() in SCHEMES
 
 
 @dataclass(frozen=True)
@@ -48,13 +60,7 @@ class PostgresTable:
     @staticmethod
     def of(url: str, options: Mapping[str, str], name: str) -> PostgresTable:
         """The table that a SOURCE names: `?table=` or the option `table`, else its own name."""
-        for option in options:
-            if option != "table":
-                meant = closest(option, ("table", "every"))
-                raise MillstreamError(
-                    f'option "{option}" of a PostgreSQL source does not exist',
-                    hint=f"Did you mean {meant}?" if meant else "It has table and every.",
-                )
+        OPTIONS.read(options)
         parts = urlsplit(url)
         given = parse_qsl(parts.query, keep_blank_values=True)
         named = [value for key, value in given if key == "table"]

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connect.noise import Noise
+from millstream.connect.generate.noise import Noise
 
 ROUND = 50
 FIRST = {"person": 0, "auction": 1, "bid": 4}

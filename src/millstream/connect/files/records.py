@@ -56,7 +56,7 @@ def find_records(data: np.ndarray, quoting: int | None, final: bool) -> Records:
     """
     stray, open_quote = None, False
     if quoting is not None and (data == _QUOTE).any():
-        from millstream.connect.quotes import line_ends
+        from millstream.connect.files.quotes import line_ends
 
         ends, stray, open_quote = line_ends(data, quoting, final)
     else:

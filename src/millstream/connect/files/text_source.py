@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.connect.casting import bisect
-from millstream.connect.files import Files
-from millstream.connect.records import (
+from millstream.connect.files.listing import Files
+from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     Cut,
     Records,
@@ -83,9 +83,6 @@ class TextSource(ABC):
         if at["start"] == 0 and data[:3].tobytes() == BYTE_ORDER_MARK:
             data = data[3:]
         return self.parse(self.records(data), at["file"], slice.seq, columns)
-
-    def largest(self, slice: Slice, column: str) -> int | None:
-        raise NotImplementedError("a text source plans one slice at a time")
 
     def records(self, data: np.ndarray) -> Records:
         return find_records(data, self.quoting, final=True)

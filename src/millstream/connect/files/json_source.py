@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from millstream.connect.casting import from_text, from_values, refusal
-from millstream.connect.json_row import (
+from millstream.connect.files.json_row import (
     DEEPEST,
     Number,
     Refused,
@@ -21,9 +21,9 @@ from millstream.connect.json_row import (
     is_deep,
     keys_of,
 )
-from millstream.connect.records import Records
+from millstream.connect.files.records import Records
+from millstream.connect.files.text_source import Part, TextSource, good_part
 from millstream.connect.source import ERRORS, ReadBatch
-from millstream.connect.text_source import Part, TextSource, good_part
 
 
 @dataclass(frozen=True)

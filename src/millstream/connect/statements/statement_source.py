@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.changes import concat_rows, no_rows
-from millstream.connect.appended import FAULTS, read_batches
 from millstream.connect.cells import as_csv
 from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
+from millstream.connect.statements.appended import FAULTS, read_batches
 from millstream.errors import MillstreamError
 from millstream.files import Folder
 
@@ -63,7 +63,7 @@ class StatementSource:
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         if "row" in slice.at:
-            rows = self.rows.slice(slice.at["row"], slice.rows)
+            rows = self.rows.slice(slice.at["row"], slice.length)
         else:
             rows = next(batch for _, batch in self._appended(slice.at["start"]))
         if rows.schema == FAULTS:
@@ -71,7 +71,7 @@ class StatementSource:
         schema = pa.schema([self.schema.field(name) for name in columns])
         asked = concat_rows([rows.select(list(columns))], schema)
         return ReadBatch(
-            asked, np.arange(slice.seq, slice.seq + slice.rows), error_rows([], [], [])
+            asked, np.arange(slice.seq, slice.seq + slice.length), error_rows([], [], [])
         )
 
     def _bad(self, faults: pa.RecordBatch, seq: int, columns: Sequence[str]) -> ReadBatch:

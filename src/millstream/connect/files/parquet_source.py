@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
-from millstream.connect.files import Files
+from millstream.connect.files.listing import Files
 from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
@@ -86,7 +86,7 @@ class ParquetSource:
             [done[name].values for name in columns],
             schema=pa.schema([self.schema.field(name) for name in columns]),
         )
-        seq = np.arange(slice.seq, slice.seq + slice.rows)
+        seq = np.arange(slice.seq, slice.seq + slice.length)
         if not bad:
             return ReadBatch(rows, seq, error_rows([], [], []))
         wrong = np.logical_or.reduce([mask for _, mask in bad])
@@ -104,7 +104,7 @@ class ParquetSource:
         safe = all(fits_always(given[f.name], f.type) for f in self.schema)
         if (
             safe
-            and slice.rows == slice.at["of"]
+            and slice.length == slice.at["of"]
             and given[column] == self.schema.field(column).type
         ):
             found = _statistics(slice, spelt[column], given[column])
@@ -189,11 +189,11 @@ def _check_kind(wanted: pa.Field, given: pa.DataType, file: str) -> None:
 
 def _part(slice: Slice, columns: tuple[str, ...]) -> pa.Table:
     at = slice.at
-    if slice.rows == at["of"]:
+    if slice.length == at["of"]:
         return _open(at["file"]).read_row_group(at["group"], list(columns), use_threads=False)
     status = os.stat(at["file"])
     whole = _kept_group(at["file"], status.st_mtime_ns, status.st_size, at["group"], columns)
-    return whole.slice(at["row"], slice.rows)
+    return whole.slice(at["row"], slice.length)
 
 
 @lru_cache(maxsize=3)

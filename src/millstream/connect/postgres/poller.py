@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from millstream.algebra.changes import concat_rows, take_rows
 from millstream.columns.keys import factorize
-from millstream.connect.appended import FAULTS, append_batch
 from millstream.connect.source import ROW_TEXT
+from millstream.connect.statements.appended import FAULTS, append_batch
 from millstream.errors import MillstreamError
 from millstream.files import Folder
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from bisect import bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,9 +74,14 @@ class Files:
         return known in (None, self.format)
 
 
+def path_of(url: str, base: str) -> str:
+    """Where a SOURCE points to, relative to the script's folder."""
+    return os.path.abspath(os.path.join(base, os.path.expanduser(url.removeprefix("file://"))))
+
+
 def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
     """The files a SOURCE names, relative to the script's folder; at least one, unless followed."""
-    path = os.path.abspath(os.path.join(base, os.path.expanduser(url.removeprefix("file://"))))
+    path = path_of(url, base)
     files = Files(path, follow, format)
     if glob.has_magic(path) and not os.path.exists(path):
         if not files.all() and not follow:
@@ -90,14 +94,14 @@ def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
                 f'folder "{url}" has no files', hint="Put a file into it, or run with --follow."
             )
     elif not os.path.exists(path):
-        raise MillstreamError(f'file "{url}" does not exist', hint=_nearby(path))
+        raise MillstreamError(f'file "{url}" does not exist', hint=nearby(path))
     return files
 
 
-def format_of(files: Files, url: str, options: Mapping[str, str]) -> str | None:
+def format_of(files: Files, url: str, declared: str | None) -> str | None:
     """The format by WITH or by the names' ending; None while a followed folder is empty."""
-    if "format" in options:
-        return _declared_format(options["format"])
+    if declared is not None:
+        return declared
     names = [files.path] if glob.has_magic(files.path) or not files.is_many else files.all()
     if glob.has_magic(files.path) and _ending(files.path) not in ENDINGS:
         names = files.all()
@@ -108,16 +112,6 @@ def format_of(files: Files, url: str, options: Mapping[str, str]) -> str | None:
             hint="Name one kind with a pattern, such as '*.csv'.",
         )
     return found.pop() if found else None
-
-
-def _declared_format(text: str) -> str:
-    word = text.lower()
-    word = {"json": "jsonl", "ndjson": "jsonl"}.get(word, word)
-    if word not in FORMATS:
-        meant = closest(word, FORMATS)
-        hint = f"Did you mean {meant}?" if meant else f"Use {', '.join(FORMATS)}."
-        raise MillstreamError(f'format "{text}" does not exist', hint=hint)
-    return word
 
 
 def _format_by_ending(name: str, url: str) -> str:
@@ -139,7 +133,8 @@ def _ending(name: str) -> str:
     return os.path.splitext(name)[1].lower()
 
 
-def _nearby(path: str) -> str:
+def nearby(path: str) -> str:
+    """A hint about a path that is not there."""
     folder, name = os.path.split(path)
     if not os.path.isdir(folder):
         return f"The folder {folder} does not exist either."
