@@ -31,7 +31,7 @@ ORDER = (
     "plan",
     "connect",
     "engine",
-    "session",
+    "database",
     "local",
     "spark",
     "testing",

@@ -8,6 +8,7 @@ import pytest
 from errors.cases import session
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
     GroupBy,
@@ -18,7 +19,6 @@ from millstream.operators import (
     TableScan,
     UnionAll,
 )
-from millstream.session import Session
 
 ROWS_STAY = [
     "SELECT item FROM bids [Now] WHERE item IN (SELECT item FROM hot)",
@@ -123,7 +123,7 @@ def test_views_that_double_are_planned_once() -> None:
         f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1} UNION ALL SELECT * FROM v{i - 1};"
         for i in range(1, 23)
     ]
-    whole = Session(tell=lambda text: None)
+    whole = Database(tell=lambda text: None)
     started = time.process_time()
     whole.execute(
         "CREATE STREAM bids (ts int, item int) ORDER BY ts;"

@@ -11,6 +11,7 @@ from rules.test_rule_laws import assert_same_answers
 
 from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
+from millstream.database import Database
 from millstream.engine.outputs import Query
 from millstream.local.host import LocalHost
 from millstream.operators import AntiJoin, Join, NonRetroactiveJoin, TableScan
@@ -19,7 +20,6 @@ from millstream.plan.cost import STRATEGIES, cost_of
 from millstream.plan.statistics import NOTHING, Statistics
 from millstream.plan.text import parse_plan
 from millstream.rules import COSTED, Optimizer
-from millstream.session import Session
 
 STREAMS = """
 CREATE STREAM a (ts int, k int, v int) ORDER BY ts SOURCE 'a.csv';
@@ -65,8 +65,8 @@ def write(folder: Path, name: str, key) -> None:
     (folder / f"{name}.csv").write_text("\n".join(["ts,k,v", *rows]) + "\n")
 
 
-def session_of(folder: Path, *queries: str) -> Session:
-    session = Session(base=str(folder), tell=lambda text: None)
+def session_of(folder: Path, *queries: str) -> Database:
+    session = Database(base=str(folder), tell=lambda text: None)
     session.execute(STREAMS + ";".join(queries))
     return session
 
@@ -84,7 +84,7 @@ def shape(plan: Node) -> list[str]:
     return [type(n).__name__ for n in reversed(list(walk(plan))) if isinstance(n, (Join, AntiJoin))]
 
 
-def the_query(session: Session) -> Query:
+def the_query(session: Database) -> Query:
     (query,) = session.queries.values()
     return query
 

@@ -167,12 +167,9 @@ SETTINGS = {
     "batch_rows": "rows per batch and source",
     "buckets": "into how many parts state and work are divided; 0 is one for every core",
     "rules": "rewrite plans before they run; `fixed` without rules for which the cost decides",
-    "sharing": "accepted; what queries have in common is always computed once",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how rows of a negation are told to leave under `update_pattern`",
-    "search": "accepted; there is one so far",
-    "native": "accepted; there is one so far",
 }
 
 

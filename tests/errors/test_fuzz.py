@@ -14,9 +14,9 @@ import time
 import pytest
 
 from errors.cases import DATA
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.session import Session
 
 pytestmark = pytest.mark.slow
 
@@ -279,7 +279,7 @@ def expression(draw: random.Random, depth: int) -> str:
 
 def carry_out(script: str) -> bool:
     """Bind and run the script; False when it was refused, as it should be."""
-    session = Session(base=str(DATA), tell=lambda text: None)
+    session = Database(base=str(DATA), tell=lambda text: None)
     try:
         session.execute(script)
         session.pin("buckets", "2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.session import Session
+from millstream.database import Database
 from patterns.table import read_table
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patterns.svg"
@@ -12,7 +12,7 @@ FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patt
 
 def draw() -> str:
     script, (left, right, *_) = read_table()
-    session = Session(tell=lambda text: None)
+    session = Database(tell=lambda text: None)
     session.execute(script)
     drawn = [session.query(left.query, "pulled_up"), session.query(right.query, "pushed_down")]
     return session.picture(drawn, "bound")

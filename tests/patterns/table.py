@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.algebra.node import Node
-from millstream.session import Session
+from millstream.database import Database
 
 TABLE = Path(__file__).with_name("plans.txt")
 
@@ -20,7 +20,7 @@ class Entry:
     lines: tuple[tuple[str, str], ...]
 
     def plan(self, script: str) -> Node:
-        session = Session(tell=lambda text: None)
+        session = Database(tell=lambda text: None)
         session.execute(script)
         return session.plan_of(session.execute(self.query)[-1], self.stage)
 

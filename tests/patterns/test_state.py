@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.engine.holdings import Held
 from millstream.engine.state_report import structure_of
 from millstream.errors import MillstreamError
@@ -15,7 +16,6 @@ from millstream.local.host import LocalHost
 from millstream.operators import OPERATORS, Rows
 from millstream.plan.bounds import bound
 from millstream.plan.memory import growing
-from millstream.session import Session
 from patterns.table import read_table
 
 SCRIPT, ENTRIES = read_table()
@@ -42,7 +42,7 @@ def run_all(folder: Path, strategy: str, queries: Iterable[str]) -> list[Held]:
         begin, end = f"CREATE STREAM {name} (", "ORDER BY ts;"
         at = script.index(end, script.index(begin)) + len(end) - 1
         script = f"{script[:at]} SOURCE '{name}.csv'{script[at:]}"
-    session = Session(base=str(folder), tell=lambda text: None)
+    session = Database(base=str(folder), tell=lambda text: None)
     session.execute(f"SET batch_rows = 20; SET buckets = 2; SET strategy = {strategy};" + script)
     session.execute("INSERT INTO hosts VALUES ('a', 'ann'), ('b', 'bob');")
     for table, value in (("quotas", "7"), ("owners", "'ann'")):
@@ -138,7 +138,7 @@ def test_the_sum_is_what_the_host_counts(batches: list[Held]) -> None:
 
 
 def test_a_query_whose_state_grows_has_a_part_without_a_bound() -> None:
-    session = Session(tell=lambda text: None)
+    session = Database(tell=lambda text: None)
     session.execute(SCRIPT)
     told = 0
     for entry in ENTRIES:
@@ -160,7 +160,7 @@ def test_silent_partitions_are_forgotten(tmp_path: Path, monkeypatch, much, most
     monkeypatch.setattr("millstream.state.index.SMALL", 8)
     came = [(t, f"k{t % 200}") for t in range(600)]
     (tmp_path / "s.csv").write_text("\n".join(["t,k", *(f"{t},{k}" for t, k in came)]) + "\n")
-    session = Session(base=str(tmp_path), tell=lambda text: None)
+    session = Database(base=str(tmp_path), tell=lambda text: None)
     session.execute("SET batch_rows = 10; SET buckets = 1;")
     session.execute("CREATE STREAM s (t int, k string) ORDER BY t SOURCE 's.csv';")
     query = session.query("SELECT t FROM s [Partition By k Rows 2 Range 20]")
@@ -184,7 +184,7 @@ def prices(folder: Path) -> Path:
 
 def test_a_report_before_and_after_a_run(tmp_path: Path) -> None:
     told: list[str] = []
-    session = Session(base=str(prices(tmp_path)), tell=told.append)
+    session = Database(base=str(prices(tmp_path)), tell=told.append)
     (query,) = session.execute(
         BIDS + "CREATE VIEW v AS SELECT item, max(price) AS most FROM bids [Range 10 Seconds] "
         "GROUP BY item;"

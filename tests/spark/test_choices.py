@@ -6,8 +6,8 @@ import pytest
 
 import millstream
 from millstream.cli.explaining import explain_script
+from millstream.database import Database
 from millstream.plan.alternatives import Chooser
-from millstream.session import Session
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults
 from spark.running import run_on_spark
@@ -46,7 +46,7 @@ def start(
     spark, folder: Path, script: str, batches: int | None = None
 ) -> tuple[SparkHost, KeptResults]:
     """A run on the checkpoint of the folder, which may stop after some batches."""
-    session = Session(base=str(folder), tell=lambda text: None)
+    session = Database(base=str(folder), tell=lambda text: None)
     session.pin("batch_rows", "250")
     session.execute(script)
     kept = KeptResults()

@@ -96,9 +96,7 @@ class BatchPlanner:
 
 
 def _plan(positions: dict[str, Any], tasks: list[ReadTask], now: int) -> str:
-    return json.dumps(
-        {"positions": positions, "tasks": [e.to_json() for e in tasks], "now": now}
-    )
+    return json.dumps({"positions": positions, "tasks": [e.to_json() for e in tasks], "now": now})
 
 
 def _handler(answer: Callable[[str], dict[str, str]]) -> type[StreamRequestHandler]:

@@ -1,0 +1,48 @@
+"""The run of a job, as the database core sees it: a host that can be told of other queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millstream.engine.checkpoint import fingerprints
+from millstream.engine.clock import Clock
+from millstream.engine.holdings import Held
+from millstream.engine.job import Job
+
+
+class Host(Protocol):
+    """What a host must offer, so that queries can come and go while it runs a job."""
+
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def change(self, job: Job) -> Any:
+        """Go on with other queries from the next batch on."""
+
+    def held(self) -> Held | None:
+        """What operators hold after the last batch."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A host that runs the job of a database.
+
+    `forget` removes what was kept of a result whose query is gone or computes something else.
+    """
+
+    host: Host
+    forget: Callable[[str], None] = lambda name: None
+
+    def change(self, job: Job) -> None:
+        """Go on with another job; results of queries that are gone or changed are forgotten."""
+        before = fingerprints(self.host.job)
+        self.host.change(job)
+        now = fingerprints(self.host.job)
+        for name in (name for name, mark in before.items() if now.get(name) != mark):
+            self.forget(name)
+            self.forget(f"{name}.changes")
