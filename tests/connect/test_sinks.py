@@ -170,9 +170,8 @@ def test_null_in_a_file_of_one_column_is_a_row(tmp_path, name):
     source = open_source("a.csv", "s", rows.schema, {}, str(tmp_path), False)
     found = source.read(source.plan(source.start(), 10)[0][0], ["a"])
     assert found.errors.num_rows == 0 and found.rows.to_pylist() == rows.to_pylist()
-    sql = (
-        f"SELECT a FROM read_csv('{path}', header = true, delim = ',', quote = '\"', escape = '\"')"
-    )
+    options = """header = true, delim = ',', quote = '"', escape = '"'"""
+    sql = f"SELECT a FROM read_csv('{path}', {options})"
     theirs = [row[0] for row in duckdb.sql(sql).fetchall()]
     assert [value is None for value in theirs] == [value is None for value in values]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import islice
 
 from millstream.algebra.node import Node, walk
 from millstream.bind import Bound
@@ -83,8 +84,11 @@ class Registry:
             if name not in catalog.entries and name not in self.by_name:
                 return name
 
-    def put_in_order(self, queries: Iterable[Query]) -> None:
+    def put_in_order(self, queries: Sequence[Query]) -> None:
         """Move queries to the end, in this order."""
+        last = islice(reversed(self.by_name.values()), len(queries))
+        if all(one.query is query for one, query in zip(last, reversed(queries))):
+            return
         for query in queries:
             if self.find(query.name) is query:
                 self.by_name[query.name.lower()] = self.by_name.pop(query.name.lower())
