@@ -33,8 +33,8 @@ class Settings:
     `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
     known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
-    in percent, after which a part of an index is cleared of expired rows. A setting exists only when
-    it does something: those that are to come are refused.
+    in percent, after which a part of an index is cleared of expired rows. A setting exists only
+    when it does something: those that are to come are refused.
     """
 
     batch_rows: int = 1_000_000

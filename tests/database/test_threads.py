@@ -234,3 +234,14 @@ def test_a_host_that_refuses_a_change_leaves_the_database_as_it_was(database: Da
         database.query("SELECT k FROM s [Now]")
     assert database.queries == {} and not database.catalog.readers_of("s")
     database.end()
+
+
+def test_a_thread_that_hands_rows_out_is_refused_instead_of_waiting_for_itself(
+    database: Database,
+) -> None:
+    with database.delivery.under_way():
+        with pytest.raises(MillstreamError, match="cannot be changed by a function that it has"):
+            database.query("SELECT k FROM s [Now]")
+        together(lambda: database.execute("SELECT k FROM s [Now]") and None)
+    assert list(database.queries) == ["q1"]
+    database.query("SELECT k FROM s [Now]")

@@ -14,6 +14,7 @@ from millstream.api.frames import stream_of, table_of
 from millstream.api.handle import QueryHandle
 from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed, RunStarted
+from millstream.database.run import Delivery
 from millstream.engine.job import Job
 from millstream.engine.log import ResultLog
 from millstream.engine.receivers import Callbacks
@@ -50,6 +51,18 @@ def connect(
     return Connection(spark, master, checkpoint, settings or {}, base)
 
 
+class Subscribers(Callbacks):
+    """The functions that want rows, called in a thread that the host lends them."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        super().__init__()
+        self._delivery = delivery
+
+    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
+        with self._delivery.under_way():
+            super().rows(name, batch, number)
+
+
 class Connection:
     """Streams, tables, views and queries, and the one job that runs them.
 
@@ -68,7 +81,7 @@ class Connection:
         self._spark, self._master = spark, master
         self._checkpoint = checkpoint
         self.database = Database(base=base)
-        self.callbacks = Callbacks()
+        self.callbacks = Subscribers(self.database.delivery)
         self.notices: list[Notice] = []
         """What the last start said about its checkpoint."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
@@ -157,6 +170,7 @@ class Connection:
 
     def stop(self) -> None:
         """Finish the running batch and stop."""
+        self.database.delivery.check()
         with self._lock:
             host, self._host = self._host, None
         if host is not None:
@@ -200,6 +214,10 @@ class Connection:
 
         spark, events = self.spark, self.database.events
 
+        def report(batch: Any) -> None:
+            with self.database.delivery.under_way():
+                events.tell(BatchFinished(batch))
+
         def make(job: Job) -> SparkHost:
             return SparkHost(
                 spark,
@@ -208,7 +226,7 @@ class Connection:
                 self._checkpoint,
                 follow,
                 foreign=self._foreign,
-                progress=lambda report: events.tell(BatchFinished(report)),
+                progress=report,
                 tell=lambda notice: events.publish(Noticed(notice)),
             )
 

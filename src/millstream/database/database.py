@@ -21,7 +21,7 @@ from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.jobs import job_of, sources_of, streams_of
 from millstream.database.registry import Life
-from millstream.database.run import Host, Run
+from millstream.database.run import Delivery, Host, Run
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables, feed
@@ -61,6 +61,7 @@ class Database:
         self._scratch: TemporaryDirectory | None = None
         self._run: Run | None = None
         self._life = Life.REGISTERED
+        self.delivery = Delivery()
 
     def copy(self) -> Database:
         """Another database with the same contents, for statements that this one is not to have."""
@@ -133,6 +134,7 @@ class Database:
 
     def want_changes(self, name: str) -> None:
         """Somebody wants to see the changes of a stored result, from the next batch on."""
+        self.delivery.check()
         with self._lock:
             if name not in self._wanted:
                 self._wanted |= {name}
@@ -254,6 +256,7 @@ class Database:
 
     @contextmanager
     def _draft(self, texts: list[str]) -> Iterator[Draft]:
+        self.delivery.check()
         with self._lock, deep_stack():
             contents = self.contents.copy()
             if self._run is not None and self._live is not None:

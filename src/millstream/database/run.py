@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +12,7 @@ from millstream.engine.checkpoint import fingerprints
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.errors import MillstreamError
 
 
 class Host(Protocol):
@@ -46,3 +49,29 @@ class Run:
         for name in (name for name, mark in before.items() if now.get(name) != mark):
             self.forget(name)
             self.forget(f"{name}.changes")
+
+
+class Delivery(threading.local):
+    """Which threads a host has lent to somebody for the rows or the report of a batch.
+
+    Such a thread cannot change the job: that would wait for the end of the batch, which waits for
+    the thread.
+    """
+
+    depth = 0
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def check(self) -> None:
+        """An error in a thread that was lent, instead of waiting for ever."""
+        if self.depth:
+            raise MillstreamError(
+                "the job cannot be changed by a function that it has called with rows or an event",
+                hint="Do it in another thread, for example threading.Thread(target=…).start().",
+            )
