@@ -253,13 +253,14 @@ def _takes(name: str) -> str:
 
 
 def _evaluate(expressions: list[str]) -> list[str]:
-    """The values of expressions over one row, as they stand in a CSV file."""
+    """The values of expressions over one row, as they stand in a CSV file; nothing for NULL."""
     columns = ", ".join(f"{text} AS c{i}" for i, text in enumerate(expressions))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "s.csv").write_text("ts,name\n2024-05-01 10:20:30,lamp\n")
         stream = "CREATE STREAM s (ts timestamp, name string) ORDER BY ts SOURCE 's.csv';"
         table = run_script(f"{stream} SELECT {columns} FROM s;", folder)["q1"]
-    return [as_csv(table.select([i + 1])).splitlines()[1] for i in range(len(expressions))]
+    cells = [table.select([i + 1]) for i in range(len(expressions))]
+    return ["" if c.column(0).null_count else as_csv(c).splitlines()[1] for c in cells]
 
 
 def _bar(text: str) -> str:
