@@ -40,6 +40,9 @@ READS = {
     "SELECT other.k FROM s [Now] AS other": {"s"},
     "SELECT k AS tab FROM s [Now] AS tab WHERE 'other' = 'x'": {"s"},
     "SELECT (SELECT count(*) FROM tab) AS n, k FROM s [Now]": {"s", "tab"},
+    "s UNION other": {"s", "other"},
+    "TABLE s UNION ALL TABLE other": {"s", "other"},
+    "(SELECT count(*) FROM s [Now]) * 1.0 / (SELECT count(*) FROM tab)": {"s", "tab"},
     "SELECT s.k FROM s [Now] JOIN tab ON s.k = tab.k": {"s", "tab"},
 }
 

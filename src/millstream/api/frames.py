@@ -20,8 +20,8 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_name,
 )
-from millstream.bind.tables import static_table
-from millstream.bind.windows import length_in
+from millstream.bind.relations.windows import length_in
+from millstream.bind.tables.declared import static_table
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.lang import interval_from_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from millstream.bind.table_histories import TableHistories
+from millstream.bind.tables.histories import TableHistories
 from millstream.catalog import Catalog
 from millstream.database.registry import Registry
 from millstream.settings import Settings

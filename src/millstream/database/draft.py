@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from millstream.bind import bind_derived, bind_query, bind_stream, bind_table, outermost
 from millstream.bind import source_fault as fault_in
-from millstream.bind.script_order import script_order
+from millstream.bind.names.script_order import script_order
 from millstream.catalog import Reader, Stream, Table, View
 from millstream.connect.opening import open_stream
 from millstream.connect.table import TableFiles

@@ -10,7 +10,7 @@ from itertools import islice
 
 from millstream.algebra.node import Node, walk
 from millstream.bind import Bound
-from millstream.bind.times import domain_of
+from millstream.bind.relations.times import domain_of
 from millstream.catalog import Catalog, Stream, View
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.operators import Scan
