@@ -71,14 +71,14 @@ for copy, and tells all ends by negative rows; with NOT EXISTS there are two way
 
 def job_of(text: str, settings: Settings, units: int) -> Job:
     """A query over the links it names, each with a connection in so many units of time."""
-    session = Database(tell=lambda notice: None)
+    database = Database(tell=lambda notice: None)
     for name, value in {**settings, "rules": "fixed"}.items():
-        session.pin(name, value)
+        database.pin(name, value)
     for link in (f"link{number}" for number in range(LINKS)):
         if link in text:
-            session.execute(STREAM.format(name=link, source=f"{FEED}{LINKS * units}"))
-    session.execute(text)
-    return session.job()
+            database.execute(STREAM.format(name=link, source=f"{FEED}{LINKS * units}"))
+    database.execute(text)
+    return database.job()
 
 
 def connections(link: str, count: int) -> Changes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from errors.cases import session
+from errors.cases import database
 
 from millstream.algebra.node import Node, walk
 from millstream.database import Database
@@ -33,7 +33,7 @@ ROWS_STAY = [
 
 
 def plan_of(query: str) -> Node:
-    return session().execute(query)[-1].plan
+    return database().execute(query)[-1].plan
 
 
 def kinds(plan: Node) -> set[type]:
@@ -113,7 +113,7 @@ def test_a_latent_stream_may_be_joined_with_itself() -> None:
 
 
 def test_order_by_without_limit_is_told_to_have_no_effect() -> None:
-    (query,) = session().execute("SELECT item FROM bids [Now] ORDER BY price")
+    (query,) = database().execute("SELECT item FROM bids [Now] ORDER BY price")
     assert any("ORDER BY without LIMIT has no effect" in n.message for n in query.notices)
 
 

@@ -37,11 +37,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *queries: str, **settings: int) -> LocalHost:
-    session = Database(base=str(folder), tell=lambda text: None)
+    database = Database(base=str(folder), tell=lambda text: None)
     for name, value in settings.items():
-        session.pin(name, str(value))
-    session.execute(STREAMS + ";".join(queries))
-    host = LocalHost(session.job(), session.sources(False), [])
+        database.pin(name, str(value))
+    database.execute(STREAMS + ";".join(queries))
+    host = LocalHost(database.job(), database.sources(False), [])
     host.run()
     return host
 

@@ -1,4 +1,4 @@
-"""The wrong scripts of errors.txt, and a session that knows some streams, tables and views."""
+"""The wrong scripts of errors.txt, and a database that knows some streams, tables and views."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CASES = [
 ]
 
 
-def session() -> Database:
-    """A session in which the prelude has been carried out."""
+def database() -> Database:
+    """A database in which the prelude has been carried out."""
     return _known().copy()
 
 

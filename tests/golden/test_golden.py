@@ -55,9 +55,9 @@ def test_most_files_can_run_on_another_host():
 
 def run_to_folder(bounded: Bounded, out: Path) -> None:
     """What `millstream run --host local --changes --out` does with a script."""
-    session = Database(base=str(bounded.script.parent), tell=lambda text: None)
-    session.execute(bounded.script.read_text())
-    stored = frozenset(q.name for q in session.queries.values() if q.form == COMPLETE)
+    database = Database(base=str(bounded.script.parent), tell=lambda text: None)
+    database.execute(bounded.script.read_text())
+    stored = frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
     schemas = {name: shape.schema for name, shape in bounded.shapes.items() if name not in stored}
-    host = LocalHost(session.job(stored), session.sources(False), [Folder(out, "csv", schemas)])
+    host = LocalHost(database.job(stored), database.sources(False), [Folder(out, "csv", schemas)])
     host.run()

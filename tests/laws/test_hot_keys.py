@@ -164,9 +164,9 @@ JOINED = "bids [Range 5] b JOIN sold [Range 9] s ON b.item = s.item"
 
 
 def plan_of(query: str):
-    session = Database(tell=lambda text: None)
-    session.execute(STREAMS + query)
-    return session.job().graph.nodes
+    database = Database(tell=lambda text: None)
+    database.execute(STREAMS + query)
+    return database.job().graph.nodes
 
 
 @pytest.mark.parametrize(

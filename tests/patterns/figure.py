@@ -12,10 +12,10 @@ FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patt
 
 def draw() -> str:
     script, (left, right, *_) = read_table()
-    session = Database(tell=lambda text: None)
-    session.execute(script)
-    drawn = [session.query(left.query, "pulled_up"), session.query(right.query, "pushed_down")]
-    return session.picture(drawn, "bound")
+    database = Database(tell=lambda text: None)
+    database.execute(script)
+    drawn = [database.query(left.query, "pulled_up"), database.query(right.query, "pushed_down")]
+    return database.picture(drawn, "bound")
 
 
 if __name__ == "__main__":

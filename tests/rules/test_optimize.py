@@ -20,9 +20,9 @@ CREATE VIEW deals AS
 
 
 def registered(script: str) -> tuple[Query, ...]:
-    session = Database(tell=lambda text: None)
-    session.execute(STREAMS + script)
-    return tuple(session.queries.values())
+    database = Database(tell=lambda text: None)
+    database.execute(STREAMS + script)
+    return tuple(database.queries.values())
 
 
 def optimized(query: Query) -> Node:

@@ -46,11 +46,11 @@ def start(
     spark, folder: Path, script: str, batches: int | None = None
 ) -> tuple[SparkHost, KeptResults]:
     """A run on the checkpoint of the folder, which may stop after some batches."""
-    session = Database(base=str(folder), tell=lambda text: None)
-    session.pin("batch_rows", "250")
-    session.execute(script)
+    database = Database(base=str(folder), tell=lambda text: None)
+    database.pin("batch_rows", "250")
+    database.execute(script)
     kept = KeptResults()
-    host = SparkHost(spark, session.job(), lambda commit: [kept], str(folder / "checkpoint"))
+    host = SparkHost(spark, database.job(), lambda commit: [kept], str(folder / "checkpoint"))
     first = host.commit.batch if host.commit else -1
     host.run(
         lambda: batches is not None and bool(host.commit) and host.commit.batch - first >= batches

@@ -136,10 +136,15 @@ class Database:
         """Somebody wants to see the changes of a stored result, from the next batch on."""
         self.delivery.check()
         with self._lock:
-            if name not in self._wanted:
-                self._wanted |= {name}
-                if self._run is not None:
-                    self._run.change(self._job(self.contents))
+            query, before = self.contents.queries.find(name), self._wanted
+            self._wanted |= {name}
+            if self._run is None or query is None or query.form != COMPLETE or name in before:
+                return
+            try:
+                self._run.change(self._job(self.contents))
+            except BaseException:
+                self._wanted = before
+                raise
 
     def life_of(self, query: Query) -> Life:
         """Where a query is in its life."""
@@ -184,20 +189,21 @@ class Database:
         make: Callable[[Job], AnyHost],
         checkpoint: str | None,
         follow: bool,
-        changes: frozenset[str] | None = None,
+        changes: frozenset[str] = frozenset(),
         forget: Callable[[str], None] = lambda name: None,
     ) -> AnyHost:
         """Make a host for the job; from now on, what statements change is changed in it as well.
 
         Nothing can be registered between the making of the job and the first change, so no query
-        is left out.
+        is left out. `changes` names stored results whose changes are wanted from the start.
         """
         with self._lock:
             if self._run is not None:
                 raise MillstreamError("the job runs already", hint="Stop it first.")
             self._begin(checkpoint, follow)
+            self._wanted |= changes
             try:
-                host = make(self._job(self.contents, changes))
+                host = make(self._job(self.contents))
             except BaseException:
                 self._end()
                 raise
@@ -268,16 +274,17 @@ class Database:
     def _accept(self, draft: Draft) -> None:
         """Let the draft be what there is: first for the job that runs, then for all to see."""
         run, contents = self._run, draft.contents
-        if self._live is not None:
-            for table in draft.watched:
-                self._live.watch(table, contents.tables)
-        if run is not None and draft.events:
-            run.change(self._job(contents))
+        is_changed = False
         try:
+            draft.watch()
+            if run is not None and draft.events:
+                run.change(self._job(contents))
+                is_changed = True
             for stream, rows in contents.tables.outbox:
                 feed(stream, rows)
         except BaseException:
-            if run is not None and draft.events:
+            draft.unwatch()
+            if run is not None and is_changed:
                 run.change(self._job(self.contents))
             raise
         contents.tables.outbox.clear()

@@ -83,6 +83,18 @@ class Draft:
             self.live.recall(table, self.contents.tables)
             self.watched.append(table)
 
+    def watch(self) -> None:
+        """Begin to read the new tables of databases, which a running job follows."""
+        for table in self.watched:
+            if self.live is not None:
+                self.live.watch(table, self.contents.tables)
+
+    def unwatch(self) -> None:
+        """Read them no more: the draft was not accepted."""
+        for table in self.watched:
+            if self.live is not None:
+                self.live.unwatch(table.name)
+
     def set(self, name: str, value: str) -> None:
         """Give a setting a value, unless it was pinned from outside."""
         if name.lower() not in self.contents.pinned:

@@ -51,6 +51,11 @@ class LiveTables:
         if table.every is not None and (at := _fed_at(table, histories)) is not None:
             self._watch(table, *at)
 
+    def unwatch(self, name: str) -> None:
+        """Read a table of a database no more."""
+        if (poller := self.pollers.pop(name, None)) is not None:
+            poller.stop()
+
     def refresh(self, histories: TableHistories, beats: Mapping[str, int]) -> None:
         """Let queries that are added to the running job begin with what tables hold by now."""
         histories.refresh(beats)
@@ -63,9 +68,8 @@ class LiveTables:
 
     def end(self) -> None:
         """Read no more."""
-        for poller in self.pollers.values():
-            poller.stop()
-        self.pollers.clear()
+        for name in list(self.pollers):
+            self.unwatch(name)
 
     def _watch(self, table: Table, stream: Stream, path: Path) -> None:
         base = self.folder / f"{table.name}.base"
@@ -83,6 +87,7 @@ class LiveTables:
         if goes_on:
             poller.poll()
         if self.follow:
+            self.unwatch(table.name)
             poller.start()
             self.pollers[table.name] = poller
 
