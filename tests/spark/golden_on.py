@@ -5,10 +5,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from millstream.spark.database import make_session
-
 from millstream.cli.running import Options, load, receivers_for, run_script
 from millstream.spark.host import SparkHost
+from millstream.spark.session import make_session
 from millstream.testing.bounded import as_bounded_script
 from millstream.testing.golden_file import read_golden
 
