@@ -65,7 +65,7 @@ def test_a_plan_stays_on_its_checkpoint_and_a_new_one_goes_by_what_was_measured(
     (name,) = before.job.choices
     assert before.job.choices[name] == tuple(before.commit.choices[name]) != ()
     query = before.job.query("pairs")
-    knowing = Chooser(facts=before.measures.facts(before.job.graph))
+    knowing = Chooser(statistics=before.measures.statistics(before.job.graph))
     knowing.optimized(query.changes_root)
     assert knowing.made[name] == (), "by what was measured, another plan is better by now"
 
