@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.database import Database
 from millstream.errors import MillstreamError
-from millstream.session import Session
 from millstream.testing import run_script
 
 TABLE = "CREATE TABLE t (a int, b string) KEY (a);"
@@ -130,20 +130,20 @@ def test_beside_a_stream_the_table_is_there_from_the_first_element_on(tmp_path):
 
 
 def test_a_table_that_queries_read_as_it_is_cannot_change_any_more():
-    session = Session(tell=lambda text: None)
-    session.execute(TABLE + "INSERT INTO t VALUES (1, 'x'); SELECT count(*) FROM t;")
+    database = Database(tell=lambda text: None)
+    database.execute(TABLE + "INSERT INTO t VALUES (1, 'x'); SELECT count(*) FROM t;")
     for statement in ("DELETE FROM t", "DELETE FROM t AT 5"):
-        with pytest.raises(MillstreamError, match='table "t" is read by "q1"'):
-            session.execute(statement)
+        with pytest.raises(MillstreamError, match='table "t" is read by query "q1"'):
+            database.execute(statement)
 
 
 def test_one_that_changes_may_change_more():
-    session = Session(tell=lambda text: None)
-    session.execute(TABLE + "INSERT INTO t VALUES (1, 'x') AT 1; SELECT count(*) FROM t;")
-    session.execute("DELETE FROM t AT 5")
+    database = Database(tell=lambda text: None)
+    database.execute(TABLE + "INSERT INTO t VALUES (1, 'x') AT 1; SELECT count(*) FROM t;")
+    database.execute("DELETE FROM t AT 5")
     with pytest.raises(MillstreamError, match="is read by"):
-        session.execute("DELETE FROM t")
-    assert session.streams["t"].rows.column("op").to_pylist() == ["insert", "delete"]
+        database.execute("DELETE FROM t")
+    assert database.streams["t"].rows.column("op").to_pylist() == ["insert", "delete"]
 
 
 def test_many_statements_are_carried_out_in_time():
@@ -153,8 +153,8 @@ def test_many_statements_are_carried_out_in_time():
 
 def test_describe():
     told: list[str] = []
-    session = Session(tell=told.append)
-    session.execute(
+    database = Database(tell=told.append)
+    database.execute(
         "CREATE TABLE t (a int, b string) KEY (a) NON RETROACTIVE SLACK 5 Seconds;"
         "INSERT INTO t VALUES (1, 'x'); DESCRIBE t; SHOW TABLES;"
     )
@@ -175,8 +175,8 @@ def test_describe():
     ],
 )
 def test_a_table_that_meets_no_stream_is_retroactive_and_told_so(query: str, told: bool) -> None:
-    session = Session(tell=lambda text: None)
-    (bound,) = session.execute(
+    database = Database(tell=lambda text: None)
+    (bound,) = database.execute(
         "CREATE TABLE t (a int) NON RETROACTIVE WITH (time = 'integer');"
         f"CREATE STREAM s (ts int, n int) ORDER BY ts; {query};"
     )

@@ -12,9 +12,9 @@ from drain import drain
 
 from millstream.cli.main import main
 from millstream.connect import open_source
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.run import KeptResults
 
@@ -150,7 +150,7 @@ class Following:
     """A script that follows its folders, with all it knows taken through files on demand."""
 
     def __init__(self, script, base):
-        self.session = Session(base=str(base), tell=lambda text: None)
+        self.session = Database(base=str(base), tell=lambda text: None)
         self.session.execute(script)
         self.kept = KeptResults()
         sources = self.session.sources(follow=True)

@@ -15,9 +15,9 @@ from topic import TOPIC, TOPICS
 
 from millstream.connect import CONNECTORS, Slice, open_source
 from millstream.connect.partitioned import arrivals
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.run import KeptResults
 
@@ -132,7 +132,7 @@ class Running:
     """A script that follows its sources on the local host."""
 
     def __init__(self, script):
-        session = Session(tell=lambda text: None)
+        session = Database(tell=lambda text: None)
         session.execute(script)
         self.kept = KeptResults()
         self.host = LocalHost(session.job(), session.sources(follow=True), [self.kept])

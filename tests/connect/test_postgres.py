@@ -13,9 +13,9 @@ from engine.running import Running
 
 from millstream.connect.postgres.table import PostgresTable
 from millstream.connect.statements.appended import read_batches
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing import run_script
 from millstream.testing.run import KeptResults
 
@@ -127,7 +127,7 @@ def test_names_are_quoted(shop):
 )
 def test_what_is_wrong_is_told_without_the_password(shop, change, message):
     with pytest.raises(MillstreamError) as caught:
-        Session().execute(f"CREATE TABLE items (id int) {source(shop, **change)}")
+        Database().execute(f"CREATE TABLE items (id int) {source(shop, **change)}")
     assert message in caught.value.message
     assert PASSWORD not in caught.value.render()
 
@@ -135,7 +135,7 @@ def test_what_is_wrong_is_told_without_the_password(shop, change, message):
 def test_other_faults(shop):
     def fails(text: str, message: str) -> None:
         with pytest.raises(MillstreamError) as caught:
-            Session().execute(text)
+            Database().execute(text)
         error = caught.value
         assert message in error.message
         assert PASSWORD not in error.render()
@@ -151,7 +151,7 @@ def test_other_faults(shop):
 
 def test_the_password_is_not_shown(shop, tmp_path):
     told: list[str] = []
-    session = Session(base=str(tmp_path), tell=told.append)
+    session = Database(base=str(tmp_path), tell=told.append)
     session.execute(
         f"CREATE TABLE items (id int) KEY (id) {source(shop, every='1 hour')};"
         "DESCRIBE items; SHOW; SELECT * FROM items; EXPLAIN PHYSICAL q1;"
@@ -243,7 +243,7 @@ def test_a_bounded_run_reads_once_and_joins_with_the_past(shop, tmp_path):
     CREATE TABLE items (id int, price double) KEY (id) {source(shop, every="1 hour")};
     SELECT Istream(id, n * price AS total) FROM bids, items WHERE item = id;
     """
-    session = Session(base=str(tmp_path), tell=lambda text: None)
+    session = Database(base=str(tmp_path), tell=lambda text: None)
     session.execute(script)
     session.begin(None, follow=False)
     kept = KeptResults()

@@ -145,12 +145,9 @@ SETTINGS = {
     "batch_rows": "rows per batch and source",
     "buckets": "into how many parts state and work are divided; 0 is one for every core",
     "rules": "rewrite plans before they run; `fixed` without rules for which the cost decides",
-    "sharing": "accepted; what queries have in common is always computed once",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how ends of rows of a negation are emitted under `update_pattern`",
-    "search": "accepted; there is one so far",
-    "native": "accepted; there is one so far",
 }
 
 
@@ -263,13 +260,14 @@ def _takes(aggregate: Aggregate) -> str:
 
 
 def _evaluate(expressions: list[str]) -> list[str]:
-    """The values of expressions over one row, as they stand in a CSV file."""
+    """The values of expressions over one row, as they stand in a CSV file; nothing for NULL."""
     columns = ", ".join(f"{text} AS c{i}" for i, text in enumerate(expressions))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "s.csv").write_text("ts,name\n2024-05-01 10:20:30,lamp\n")
         stream = "CREATE STREAM s (ts timestamp, name string) ORDER BY ts SOURCE 's.csv';"
         table = run_script(f"{stream} SELECT {columns} FROM s;", folder)["q1"]
-    return [as_csv(table.select([i + 1])).splitlines()[1] for i in range(len(expressions))]
+    cells = [table.select([i + 1]) for i in range(len(expressions))]
+    return ["" if c.column(0).null_count else as_csv(c).splitlines()[1] for c in cells]
 
 
 def _bar(text: str) -> str:

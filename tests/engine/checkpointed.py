@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from millstream.database import Database
 from millstream.engine.carrier import InProcess
 from millstream.engine.checkpoint import (
     Checkpoint,
@@ -19,7 +20,6 @@ from millstream.engine.live_change import Joined, opened
 from millstream.engine.read_tasks import plan_read_tasks
 from millstream.engine.states import FileStates
 from millstream.files import Folder
-from millstream.session import Session
 from millstream.testing.run import KeptResults
 
 
@@ -29,7 +29,7 @@ class Checkpointed:
     def __init__(
         self, script: str, base: Path, folder: Path | Folder, settings: dict[str, str]
     ) -> None:
-        self.session = Session(base=str(base), tell=lambda text: None)
+        self.session = Database(base=str(base), tell=lambda text: None)
         for name, value in settings.items():
             self.session.pin(name, value)
         self.session.execute(script)

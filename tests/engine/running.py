@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from millstream.database import Database
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing.run import KeptResults
 
 
@@ -14,7 +14,7 @@ class Running:
     """A job that goes on until it is ended; statements may be carried out meanwhile."""
 
     def __init__(self, script: str, base: Path, checkpoint: Path) -> None:
-        self.session = Session(base=str(base), tell=lambda text: None)
+        self.session = Database(base=str(base), tell=lambda text: None)
         self.session.execute(script)
         self.session.begin(str(checkpoint), follow=True)
         self.kept = KeptResults()

@@ -73,5 +73,5 @@ def test_what_cannot_be_done(running):
     with pytest.raises(MillstreamError, match="needs a time while the job runs"):
         running.session.execute("DELETE FROM t")
     running.session.execute("CREATE TABLE still (a int); SELECT count(*) FROM still;")
-    with pytest.raises(MillstreamError, match='is read by "q1"'):
+    with pytest.raises(MillstreamError, match='is read by query "q1"'):
         running.session.execute("INSERT INTO still VALUES (1) AT 9")

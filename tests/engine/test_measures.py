@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from millstream.algebra.node import Node
+from millstream.database import Database
 from millstream.engine.measures import Measures
 from millstream.local.host import LocalHost
 from millstream.operators import AntiJoin, Filter, GroupBy, Join, Range, Scan
 from millstream.plan.names import name_of
 from millstream.plan.statistics import share_key
-from millstream.session import Session
 
 STREAMS = """
 CREATE STREAM bids (ts int, item int, price int) ORDER BY ts SOURCE 'bids.csv';
@@ -37,11 +37,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *queries: str, **settings: int) -> LocalHost:
-    session = Session(base=str(folder), tell=lambda text: None)
+    database = Database(base=str(folder), tell=lambda text: None)
     for name, value in settings.items():
-        session.pin(name, str(value))
-    session.execute(STREAMS + ";".join(queries))
-    host = LocalHost(session.job(), session.sources(False), [])
+        database.pin(name, str(value))
+    database.execute(STREAMS + ";".join(queries))
+    host = LocalHost(database.job(), database.sources(False), [])
     host.run()
     return host
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from files.conftest import *  # noqa: F403
 
+from millstream.database import Database
 from millstream.files import Folder
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing.run import KeptResults, run_script
 
 SCRIPT = """
@@ -36,7 +36,7 @@ def base(tmp_path: Path) -> Path:
 
 def test_state_in_any_folder(base: Path, folder: Folder) -> None:
     settings = {"batch_rows": "12", "buckets": "2"}
-    session = Session(base=str(base), tell=lambda text: None)
+    session = Database(base=str(base), tell=lambda text: None)
     for name, value in settings.items():
         session.pin(name, value)
     session.execute(SCRIPT)

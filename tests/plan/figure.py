@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.session import Session
+from millstream.database import Database
 from plan.table import read_table
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patterns.svg"
@@ -12,10 +12,10 @@ FIGURE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "update-patt
 
 def draw() -> str:
     script, (left, right, *_) = read_table()
-    session = Session(tell=lambda text: None)
-    session.execute(script)
-    drawn = [session.query(left.query, "pulled_up"), session.query(right.query, "pushed_down")]
-    return session.picture(drawn, "bound")
+    database = Database(tell=lambda text: None)
+    database.execute(script)
+    drawn = [database.query(left.query, "pulled_up"), database.query(right.query, "pushed_down")]
+    return database.picture(drawn, "bound")
 
 
 if __name__ == "__main__":

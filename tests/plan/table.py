@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millstream.algebra.node import Node
-from millstream.session import Session
+from millstream.database import Database
 
 TABLE = Path(__file__).with_name("plans.txt")
 
@@ -20,9 +20,9 @@ class Entry:
     lines: tuple[tuple[str, str], ...]
 
     def plan(self, script: str) -> Node:
-        session = Session(tell=lambda text: None)
-        session.execute(script)
-        return session.plan_of(session.execute(self.query)[-1], self.stage)
+        database = Database(tell=lambda text: None)
+        database.execute(script)
+        return database.plan_of(database.execute(self.query)[-1], self.stage)
 
 
 def read_table() -> tuple[str, list[Entry]]:

@@ -11,12 +11,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from plan.operator_tables import TABLES, complaints_about_facts
 
 from millstream import operators
 from millstream.algebra.node import Node
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
+from millstream.database import Database
 from millstream.engine.job import Job
 from millstream.engine.outputs import STREAMED, Query
 from millstream.local.host import LocalHost
@@ -27,9 +27,9 @@ from millstream.plan.cost import cost_of
 from millstream.plan.statistics import NOTHING
 from millstream.plan.text import parse_plan
 from millstream.rules import optimize
-from millstream.session import Session
 from millstream.testing.golden import check_golden
 from millstream.testing.run import KeptResults
+from plan.operator_tables import TABLES, complaints_about_facts
 
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "adding-an-operator.md"
 BLOCKS = re.findall(r"^```(\w+) ([^\n]+)\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
@@ -92,9 +92,9 @@ def shift() -> Iterator[type[Node]]:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
+def session(tmp_path: Path) -> Database:
     (tmp_path / "bids.csv").write_text(TEXTS["rows"])
-    made = Session(base=str(tmp_path), tell=lambda text: None)
+    made = Database(base=str(tmp_path), tell=lambda text: None)
     made.execute("CREATE STREAM bids (ts int, item string) ORDER BY ts SOURCE 'bids.csv';")
     return made
 
@@ -116,7 +116,7 @@ def test_an_operator_that_does_not_say_how_its_rows_live_is_named(shift: type[No
 
 
 def test_it_stands_in_plan_text_and_golden_files(
-    shift: type[Node], session: Session, tmp_path: Path
+    shift: type[Node], session: Database, tmp_path: Path
 ) -> None:
     plan = parse_plan(TEXTS["plan"], session.catalog)
     assert type(plan) is shift and plan.text == TEXTS["plan"].rstrip()
@@ -125,7 +125,9 @@ def test_it_stands_in_plan_text_and_golden_files(
     assert not check_golden(golden)
 
 
-def test_all_that_is_known_of_operators_is_known_of_it(shift: type[Node], session: Session) -> None:
+def test_all_that_is_known_of_operators_is_known_of_it(
+    shift: type[Node], session: Database
+) -> None:
     plan = parse_plan(TEXTS["plan"], session.catalog)
     assert plan.pattern is Pattern.WKS and plan.never_retracts and plan.lifetime.transient
     assert bound(plan, plan.state_parts[0]) == "rows of bids in the last 3 instants"
@@ -138,7 +140,7 @@ def test_all_that_is_known_of_operators_is_known_of_it(shift: type[Node], sessio
 @pytest.mark.parametrize("strategy", ["update_pattern", "direct", "negative"])
 @pytest.mark.parametrize("batch_rows", ["1", "2", "100"])
 def test_it_runs(
-    shift: type[Node], session: Session, tmp_path: Path, strategy: str, batch_rows: str
+    shift: type[Node], session: Database, tmp_path: Path, strategy: str, batch_rows: str
 ) -> None:
     plan = parse_plan(TEXTS["plan"], session.catalog)
     settings = session.settings

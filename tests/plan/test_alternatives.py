@@ -11,6 +11,7 @@ from rules.test_rule_laws import assert_same_answers
 
 from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
+from millstream.database import Database
 from millstream.engine.outputs import Query
 from millstream.local.host import LocalHost
 from millstream.operators import AntiJoin, Join, NonRetroactiveJoin, TableScan
@@ -19,7 +20,6 @@ from millstream.plan.cost import STRATEGIES, cost_of
 from millstream.plan.statistics import NOTHING, Statistics
 from millstream.plan.text import parse_plan
 from millstream.rules import COSTED, Optimizer
-from millstream.session import Session
 
 STREAMS = """
 CREATE STREAM a (ts int, k int, v int) ORDER BY ts SOURCE 'a.csv';
@@ -65,16 +65,16 @@ def write(folder: Path, name: str, key) -> None:
     (folder / f"{name}.csv").write_text("\n".join(["ts,k,v", *rows]) + "\n")
 
 
-def session_of(folder: Path, *queries: str) -> Session:
-    session = Session(base=str(folder), tell=lambda text: None)
-    session.execute(STREAMS + ";".join(queries))
-    return session
+def database_of(folder: Path, *queries: str) -> Database:
+    database = Database(base=str(folder), tell=lambda text: None)
+    database.execute(STREAMS + ";".join(queries))
+    return database
 
 
 def measured(folder: Path, *queries: str) -> Statistics:
-    session = session_of(folder, *queries)
-    session.pin("batch_rows", "100")
-    host = LocalHost(session.job(), session.sources(False), [])
+    database = database_of(folder, *queries)
+    database.pin("batch_rows", "100")
+    host = LocalHost(database.job(), database.sources(False), [])
     host.run()
     return host.measures.statistics(host.job.graph)
 
@@ -84,8 +84,8 @@ def shape(plan: Node) -> list[str]:
     return [type(n).__name__ for n in reversed(list(walk(plan))) if isinstance(n, (Join, AntiJoin))]
 
 
-def the_query(session: Session) -> Query:
-    (query,) = session.queries.values()
+def the_query(database: Database) -> Query:
+    (query,) = database.queries.values()
     return query
 
 
@@ -96,7 +96,7 @@ def compared(query: Query) -> list[Alternative]:
 
 def test_the_negation_is_pushed_down_by_a_guess_and_stays_up_when_few_rows_are_joined(folder):
     write(folder, "c", lambda t, i: i + 1000 if t % 50 else i)
-    query = the_query(session_of(folder, JOIN))
+    query = the_query(database_of(folder, JOIN))
     guessed, knowing = Chooser(), Chooser(statistics=measured(folder, JOIN))
     assert shape(guessed.optimized(query.plan)) == ["Join", "AntiJoin"]
     assert shape(knowing.optimized(query.plan)) == ["AntiJoin", "Join"]
@@ -104,7 +104,7 @@ def test_the_negation_is_pushed_down_by_a_guess_and_stays_up_when_few_rows_are_j
 
 def test_what_runs_is_planned_as_it_runs(folder):
     write(folder, "c", lambda t, i: i + 1000 if t % 50 else i)
-    query = the_query(session_of(folder, JOIN))
+    query = the_query(database_of(folder, JOIN))
     guessed, knowing = Chooser(), Chooser(statistics=measured(folder, JOIN))
     before, other = guessed.optimized(query.plan), knowing.optimized(query.plan)
     assert before != other
@@ -115,16 +115,16 @@ def test_what_runs_is_planned_as_it_runs(folder):
 
 
 def test_what_is_told_and_what_is_stored_come_from_one_plan(folder):
-    query = the_query(session_of(folder, JOIN.replace("STREAMED", "")))
+    query = the_query(database_of(folder, JOIN.replace("STREAMED", "")))
     told, stored = (Chooser().optimized(r) for r in (query.changes_root, query.content_root))
     assert told.inputs == stored.inputs
 
 
 def test_a_view_is_chosen_once_for_all_who_read_it(folder):
-    session = session_of(
+    database = database_of(
         folder, f"CREATE VIEW pairs AS {JOIN}", "SELECT k, count(*) AS n FROM pairs GROUP BY k"
     )
-    view, query = session.queries.values()
+    view, query = database.queries.values()
     chooser = Chooser()
     own = chooser.optimized(view.changes_root, view.views).inputs[0]
     assert shape(own) == ["Join", "AntiJoin"]
@@ -137,7 +137,7 @@ def test_many_sites_are_not_too_many(folder):
     tests = [f"a0.k = {p}.k" for p in parts[1:]]
     tests += [f"NOT EXISTS (SELECT 1 FROM b [Range 5] b WHERE b.k = {p}.v)" for p in parts]
     query = the_query(
-        session_of(folder, f"SELECT DISTINCT a0.k FROM {tables} WHERE {' AND '.join(tests)}")
+        database_of(folder, f"SELECT DISTINCT a0.k FROM {tables} WHERE {' AND '.join(tests)}")
     )
     first, second = Chooser(), Chooser()
     assert first.optimized(query.plan) == second.optimized(query.plan)
@@ -148,10 +148,10 @@ def test_many_sites_are_not_too_many(folder):
 @pytest.mark.parametrize("table", ("rates", "fees"))
 def test_a_join_with_a_table_never_passes_a_negation_upwards(folder, table):
     """Rows that are joined with a table are not taken back, unless the query says so."""
-    session = session_of(
+    database = database_of(
         folder, f"SELECT STREAMED a.k FROM a [Range 5] a, {table} r WHERE a.k = r.k AND {NEGATION}"
     )
-    for one in compared(the_query(session)):
+    for one in compared(the_query(database)):
         joins = [n for n in walk(one.plan) if isinstance(n, (Join, NonRetroactiveJoin))]
         assert joins
         for join in joins:
@@ -161,7 +161,7 @@ def test_a_join_with_a_table_never_passes_a_negation_upwards(folder, table):
 
 def test_a_non_retroactive_join_stays_above_a_negation(folder):
     """What comes back is looked up again then; below, it would have been looked up before."""
-    plan = parse_plan(LOOKED_UP, session_of(folder, JOIN).catalog)
+    plan = parse_plan(LOOKED_UP, database_of(folder, JOIN).catalog)
     optimizer = Optimizer(frozenset())
     found = alternatives(optimizer.optimized(plan), optimizer, NOTHING)
     assert len(found) > 1

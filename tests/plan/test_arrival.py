@@ -8,16 +8,16 @@ import pytest
 
 from millstream.algebra.facts import Arrival
 from millstream.algebra.node import Node, transform
+from millstream.database import Database
 from millstream.operators import Exchange, GroupBy
 from millstream.plan.distribute import distribute
 from millstream.plan.graph import Graph
-from millstream.session import Session
 
 SCRIPT = "CREATE STREAM bids (t int, item int, price int) ORDER BY t;"
 
 
 def plan_of(query: str) -> Node:
-    session = Session(tell=lambda text: None)
+    session = Database(tell=lambda text: None)
     session.execute(SCRIPT)
     return session.plan_of(session.execute(query)[-1], "optimized")
 
@@ -62,7 +62,7 @@ def test_an_aggregate_that_depends_on_order_keeps_it() -> None:
 
 
 def test_every_operator_says_what_it_does_with_them() -> None:
-    session = Session(tell=lambda text: None)
+    session = Database(tell=lambda text: None)
     session.execute(SCRIPT)
     scan = session.catalog.find("bids").scan()
     assert GroupBy((), (), scan).arrival is Arrival.IGNORED

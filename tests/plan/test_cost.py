@@ -8,13 +8,13 @@ import pytest
 
 from millstream.algebra.node import Node, walk
 from millstream.cli.explaining import explain_script
+from millstream.database import Database
 from millstream.operators import AntiJoin, DeltaStar, Distinct, GroupBy, Join, Tagged
 from millstream.plan.alternatives import Chooser
 from millstream.plan.cost import DIRECT, NEGATIVE, UPDATE_PATTERN, Costs
 from millstream.plan.explain_cost import number
 from millstream.plan.names import name_of
 from millstream.plan.statistics import NOTHING, RowRates, Statistics
-from millstream.session import Session
 
 STREAMS = """
 CREATE STREAM a (ts timestamp, k int, v int) ORDER BY ts;
@@ -31,7 +31,7 @@ LATER = (
 
 
 def optimized(query: str) -> Node:
-    session = Session(tell=lambda text: None)
+    session = Database(tell=lambda text: None)
     session.execute(STREAMS + query)
     (found,) = session.queries.values()
     return Chooser().optimized(found.changes_root, found.views)
@@ -98,7 +98,7 @@ def test_names_are_those_of_what_is_computed():
 
 def test_explain_cost_marks_what_was_chosen_and_the_strategy_that_is_set(tmp_path: Path):
     told: list[str] = []
-    session = Session(tell=told.append)
+    session = Database(tell=told.append)
     session.execute(f"{STREAMS}SET strategy = direct; EXPLAIN COST {LATER}")
     (text,) = told
     lines = text.splitlines()

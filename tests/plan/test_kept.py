@@ -13,12 +13,12 @@ from patterns.table import read_table
 from rules.random_plans import trials
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError
 from millstream.plan.kept import kept_text, logical, read_kept
 from millstream.plan.strategy import chosen, distributed
 from millstream.plan.tables import with_time
-from millstream.session import Session
 from millstream.settings import Settings
 from millstream.testing.golden import Definitions
 from millstream.testing.golden_file import read_golden
@@ -48,14 +48,14 @@ def same_types(one: Node, other: Node) -> None:
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_plans_of_golden_files(path: Path, tmp_path: Path) -> None:
     defined = Definitions.of(read_golden(path), str(tmp_path))
-    for query in defined.session.queries.values():
+    for query in defined.database.queries.values():
         check(query)
 
 
 def test_plans_of_the_table_of_patterns() -> None:
     script, entries = read_table()
     for text in dict.fromkeys(entry.query for entry in entries):
-        session = Session(tell=lambda text: None)
+        session = Database(tell=lambda text: None)
         session.execute(script)
         check(session.execute(text)[-1])
 
@@ -72,14 +72,14 @@ def test_generated_queries(tmp_path: Path) -> None:
     for seed in range(60 * SCALE):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        session = Session(base=str(folder), tell=lambda text: None)
+        session = Database(base=str(folder), tell=lambda text: None)
         session.execute(write(random_case(seed), folder).read_text())
         for query in session.queries.values():
             check(query)
 
 
-def session_of(tmp_path: Path, script: str) -> Session:
-    session = Session(base=str(tmp_path), tell=lambda text: None)
+def session_of(tmp_path: Path, script: str) -> Database:
+    session = Database(base=str(tmp_path), tell=lambda text: None)
     session.execute(f"CREATE STREAM s (ts int, k int, name string) ORDER BY ts; {script}")
     return session
 

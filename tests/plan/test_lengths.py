@@ -7,16 +7,16 @@ import pytest
 from millstream.algebra.lengths import UNITS, length_text, unit_size
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
+from millstream.database import Database
 from millstream.operators import Range, RangeSlide, Rows
 from millstream.plan.text import parse_plan
-from millstream.session import Session
 
 MINUTE = UNITS["minute"]
 
 
 @pytest.fixture
-def session() -> Session:
-    made = Session(tell=lambda text: None)
+def session() -> Database:
+    made = Database(tell=lambda text: None)
     made.execute(
         "CREATE STREAM bids (at timestamp, item int) ORDER BY at;"
         "CREATE STREAM ticks (n int, item int) ORDER BY n;"
@@ -37,7 +37,7 @@ def session() -> Session:
         (7 * 24 * 60 * MINUTE, "1 week"),
     ],
 )
-def test_a_length_is_read_as_it_is_printed(session: Session, length: int, text: str) -> None:
+def test_a_length_is_read_as_it_is_printed(session: Database, length: int, text: str) -> None:
     assert length_text(length, Domain.TIMESTAMP) == text
     plan = Range(length, session.catalog.find("bids").scan())
     assert plan.words == text
@@ -54,13 +54,13 @@ def windows(stream: Node) -> list[tuple[str, Node]]:
     ]
 
 
-def test_every_window_prints_its_lengths(session: Session) -> None:
+def test_every_window_prints_its_lengths(session: Database) -> None:
     for words, window in windows(session.catalog.find("bids").scan()):
         assert window.words == words
         assert parse_plan(window.text, session.catalog) == window
 
 
-def test_instants_that_are_numbers_have_no_unit(session: Session) -> None:
+def test_instants_that_are_numbers_have_no_unit(session: Database) -> None:
     for _, window in windows(session.catalog.find("ticks").scan()):
         assert not any(unit in window.words for unit in UNITS)
         assert parse_plan(window.text, session.catalog) == window

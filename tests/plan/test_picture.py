@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.plan.layout import Box, laid_out
-from millstream.session import Session
 from plan.figure import FIGURE, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,8 +31,8 @@ NAMES = ("pairs", "missing", "both", "wide")
 
 
 @pytest.fixture(scope="module")
-def session() -> Session:
-    found = Session(tell=lambda text: None)
+def database() -> Database:
+    found = Database(tell=lambda text: None)
     found.execute(SCRIPT)
     return found
 
@@ -47,22 +47,22 @@ def edges(root: Node) -> Counter[str]:
 
 @pytest.mark.parametrize("stage", ["bound", "optimized", "physical"])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_edge_is_drawn_in_its_colour(session: Session, name: str, stage: str) -> None:
-    query = session.find_query(name)
-    tree = ElementTree.fromstring(session.picture([query], stage))
+def test_every_edge_is_drawn_in_its_colour(database: Database, name: str, stage: str) -> None:
+    query = database.find_query(name)
+    tree = ElementTree.fromstring(database.picture([query], stage))
     groups = [g for g in tree.iter(f"{SVG}g") if g.find(f"{SVG}polygon") is not None]
-    assert Counter(g.get("class") for g in groups) == edges(session.plan_of(query, stage))
+    assert Counter(g.get("class") for g in groups) == edges(database.plan_of(query, stage))
     for group in groups:
         assert group.findtext(f"{SVG}text") == group.get("class")
         assert (group.findtext(f"{SVG}title") or "").startswith(f"{group.get('class')}: ")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_boxes_do_not_overlap(session: Session, name: str) -> None:
+def test_boxes_do_not_overlap(database: Database, name: str) -> None:
     def corners(box: Box) -> tuple[float, float, float, float]:
         return box.x - box.width / 2, box.x + box.width / 2, box.y, box.y + box.height
 
-    boxes = laid_out(session.plan_of(session.find_query(name), "physical")).all
+    boxes = laid_out(database.plan_of(database.find_query(name), "physical")).all
     assert len(boxes) > 3
     for one, other in combinations(boxes, 2):
         left, right, top, bottom = corners(one)
@@ -73,8 +73,8 @@ def test_boxes_do_not_overlap(session: Session, name: str) -> None:
         assert all(child.y > box.y + box.height for child in box.children)
 
 
-def test_a_part_that_comes_again_is_drawn_once(session: Session) -> None:
-    boxes = laid_out(session.plan_of(session.find_query("both"), "optimized")).all
+def test_a_part_that_comes_again_is_drawn_once(database: Database) -> None:
+    boxes = laid_out(database.plan_of(database.find_query("both"), "optimized")).all
     again = [box for box in boxes if box.again]
     assert again and all(not box.children for box in again)
     whole = [box.node for box in boxes if not box.again]
@@ -82,22 +82,22 @@ def test_a_part_that_comes_again_is_drawn_once(session: Session) -> None:
     assert len({n for n in whole if n.inputs}) == len([n for n in whole if n.inputs])
 
 
-def test_words_of_users_are_text(session: Session) -> None:
-    text = session.picture([session.find_query("pairs")])
+def test_words_of_users_are_text(database: Database) -> None:
+    text = database.picture([database.find_query("pairs")])
     titles = [t.text or "" for t in ElementTree.fromstring(text).iter(f"{SVG}title")]
     assert any("""(protocol = 'a<b & "c" > ''d''')""" in title for title in titles)
 
 
 def test_letters_that_svg_does_not_have() -> None:
-    session = Session(tell=lambda text: None)
-    session.execute("CREATE STREAM s (ts int, a varchar) ORDER BY ts;")
-    query = session.query("SELECT a FROM s [Now] WHERE a = 'x\x01y\x0bz\ufffe'")
-    assert "x y z" in session.picture([query])
-    ElementTree.fromstring(session.picture([query]))
+    database = Database(tell=lambda text: None)
+    database.execute("CREATE STREAM s (ts int, a varchar) ORDER BY ts;")
+    query = database.query("SELECT a FROM s [Now] WHERE a = 'x\x01y\x0bz\ufffe'")
+    assert "x y z" in database.picture([query])
+    ElementTree.fromstring(database.picture([query]))
 
 
-def test_all_queries_in_one(session: Session) -> None:
-    tree = ElementTree.fromstring(session.picture(session.queries.values()))
+def test_all_queries_in_one(database: Database) -> None:
+    tree = ElementTree.fromstring(database.picture(database.queries.values()))
     titles = [t.text for t in tree.iter(f"{SVG}text") if t.get("class") == "title"]
     assert [t.split(":")[0] for t in titles if t] == list(NAMES)
 
@@ -106,9 +106,9 @@ def test_the_figure_of_the_manual_is_what_is_drawn() -> None:
     assert FIGURE.read_text(encoding="utf-8") == draw(), "make docs draws it anew"
 
 
-def test_a_stage_that_does_not_exist(session: Session) -> None:
+def test_a_stage_that_does_not_exist(database: Database) -> None:
     with pytest.raises(MillstreamError, match='stage "bond" does not exist'):
-        session.picture([session.find_query("pairs")], "bond")
+        database.picture([database.find_query("pairs")], "bond")
 
 
 def test_picture_from_the_command_line(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.engine.holdings import Held
 from millstream.engine.state_report import structure_of
 from millstream.errors import MillstreamError
@@ -15,7 +16,6 @@ from millstream.local.host import LocalHost
 from millstream.operators import OPERATORS, Rows
 from millstream.plan.bounds import bound
 from millstream.plan.memory import growing
-from millstream.session import Session
 from plan.table import read_table
 
 SCRIPT, ENTRIES = read_table()
@@ -42,15 +42,15 @@ def run_all(folder: Path, strategy: str, queries: Iterable[str]) -> list[Held]:
         begin, end = f"CREATE STREAM {name} (", "ORDER BY ts;"
         at = script.index(end, script.index(begin)) + len(end) - 1
         script = f"{script[:at]} SOURCE '{name}.csv'{script[at:]}"
-    session = Session(base=str(folder), tell=lambda text: None)
-    session.execute(f"SET batch_rows = 20; SET buckets = 2; SET strategy = {strategy};" + script)
-    session.execute("INSERT INTO hosts VALUES ('a', 'ann'), ('b', 'bob');")
+    database = Database(base=str(folder), tell=lambda text: None)
+    database.execute(f"SET batch_rows = 20; SET buckets = 2; SET strategy = {strategy};" + script)
+    database.execute("INSERT INTO hosts VALUES ('a', 'ann'), ('b', 'bob');")
     for table, value in (("quotas", "7"), ("owners", "'ann'")):
         for t in (1, 40, 80):
-            session.execute(f"INSERT INTO {table} VALUES ('{'abc'[t % 3]}', {value}) AT {t};")
+            database.execute(f"INSERT INTO {table} VALUES ('{'abc'[t % 3]}', {value}) AT {t};")
     for query in queries:
-        session.execute(query)
-    host = LocalHost(session.job(frozenset(session.queries)), session.sources(follow=False), [])
+        database.execute(query)
+    host = LocalHost(database.job(frozenset(database.queries)), database.sources(follow=False), [])
     found = []
     while not host.is_done:
         host.batch()
@@ -138,13 +138,13 @@ def test_the_sum_is_what_the_host_counts(batches: list[Held]) -> None:
 
 
 def test_a_query_whose_state_grows_has_a_part_without_a_bound() -> None:
-    session = Session(tell=lambda text: None)
-    session.execute(SCRIPT)
+    database = Database(tell=lambda text: None)
+    database.execute(SCRIPT)
     told = 0
     for entry in ENTRIES:
-        query = session.execute(entry.query)[-1]
+        query = database.execute(entry.query)[-1]
         grows = bool(growing(query.plan, query.form == "complete"))
-        report = session.explain(query, "state")
+        report = database.explain(query, "state")
         body = [line for line in report.splitlines() if not line.startswith("--")]
         assert not grows or any("none: " in line for line in body), report
         told += grows
@@ -160,11 +160,11 @@ def test_silent_partitions_are_forgotten(tmp_path: Path, monkeypatch, much, most
     monkeypatch.setattr("millstream.state.index.SMALL", 8)
     came = [(t, f"k{t % 200}") for t in range(600)]
     (tmp_path / "s.csv").write_text("\n".join(["t,k", *(f"{t},{k}" for t, k in came)]) + "\n")
-    session = Session(base=str(tmp_path), tell=lambda text: None)
-    session.execute("SET batch_rows = 10; SET buckets = 1;")
-    session.execute("CREATE STREAM s (t int, k string) ORDER BY t SOURCE 's.csv';")
-    query = session.query("SELECT t FROM s [Partition By k Rows 2 Range 20]")
-    host = LocalHost(session.job(), session.sources(follow=False), [])
+    database = Database(base=str(tmp_path), tell=lambda text: None)
+    database.execute("SET batch_rows = 10; SET buckets = 1;")
+    database.execute("CREATE STREAM s (t int, k string) ORDER BY t SOURCE 's.csv';")
+    query = database.query("SELECT t FROM s [Partition By k Rows 2 Range 20]")
+    host = LocalHost(database.job(), database.sources(follow=False), [])
     while not host.is_done:
         host.batch()
         rows = host.content(query.name).column(0).to_pylist()
@@ -184,12 +184,12 @@ def prices(folder: Path) -> Path:
 
 def test_a_report_before_and_after_a_run(tmp_path: Path) -> None:
     told: list[str] = []
-    session = Session(base=str(prices(tmp_path)), tell=told.append)
-    (query,) = session.execute(
+    database = Database(base=str(prices(tmp_path)), tell=told.append)
+    (query,) = database.execute(
         BIDS + "CREATE VIEW v AS SELECT item, max(price) AS most FROM bids [Range 10 Seconds] "
         "GROUP BY item;"
     )
-    before = session.explain(query, "state").splitlines()
+    before = database.explain(query, "state").splitlines()
     assert before[0] == "-- v: complete, state"
     assert before[2:] == [
         "  what it keeps                     structure       at most",
@@ -205,17 +205,17 @@ def test_a_report_before_and_after_a_run(tmp_path: Path) -> None:
         "rows of instants that are not final yet",
         "-- it has not run: what it holds is not known",
     ]
-    host = LocalHost(session.job(), session.sources(follow=False), [])
-    session.held = host.held
+    host = LocalHost(database.job(), database.sources(follow=False), [])
+    database.held = host.held
     host.run()
-    session.execute("EXPLAIN STATE v")
+    database.execute("EXPLAIN STATE v")
     after = {line.split("  ")[1]: line for line in told[0].splitlines() if line.startswith("  ")}
     assert after["rows whose end lies ahead"].split("seconds")[1].strip().startswith("11 rows, ")
     assert after["totals and the row shown"].split("seconds")[1].strip().startswith("2 rows, ")
     assert after["rows that wait for the heartbeat"].endswith("  nothing")
     assert told[0].splitlines()[-1].startswith("-- in all ")
-    other = session.query("SELECT item FROM bids [Now]")
-    assert "it has not run" in session.explain(other, "state")
+    other = database.query("SELECT item FROM bids [Now]")
+    assert "it has not run" in database.explain(other, "state")
 
 
 def test_a_folder_without_a_batch(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
+from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
     Distinct,
@@ -46,7 +47,6 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
-from millstream.session import Session
 
 STREAMS = ("alpha", "beta", "gamma")
 
@@ -56,7 +56,7 @@ class Relations:
     """Makes relations: every column it brings in has a name of its own."""
 
     rng: random.Random
-    session: Session
+    session: Database
     count: int = 0
     more_conditions: float = 0.15
 

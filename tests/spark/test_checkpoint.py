@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from millstream.cli.running import Options, receivers_for
+from millstream.database import Database
 from millstream.errors import MillstreamError
-from millstream.session import Session
 from millstream.spark.host import SparkHost
 from spark.command import BIDS, files, write_bids
 
@@ -27,7 +27,7 @@ class Run:
         checkpoint: str | None = None,
         **settings: str,
     ) -> None:
-        session = Session(base=str(self.folder), tell=lambda text: None)
+        session = Database(base=str(self.folder), tell=lambda text: None)
         for name, value in {"batch_rows": "100", **settings}.items():
             session.pin(name, value)
         session.execute(text)
@@ -199,7 +199,7 @@ def test_changes_that_are_asked_for_later_begin_then(runs: Run) -> None:
 
 def host_of_no_changes(runs: Run, batches: int) -> None:
     """A run that nobody has asked for changes of stored results."""
-    session = Session(base=str(runs.folder), tell=lambda text: None)
+    session = Database(base=str(runs.folder), tell=lambda text: None)
     session.pin("batch_rows", "100")
     session.execute(BIDS)
     host = SparkHost(runs.spark, session.job(), lambda commit: [], str(runs.checkpoint))

@@ -7,9 +7,9 @@ import pytest
 import millstream
 from millstream.algebra.node import Node, walk
 from millstream.cli.explaining import explain_script
+from millstream.database import Database
 from millstream.plan.alternatives import Chooser
 from millstream.plan.kept import logical
-from millstream.session import Session
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults
 from spark.running import run_on_spark
@@ -52,11 +52,11 @@ def start(
     spark, folder: Path, script: str, batches: int | None = None
 ) -> tuple[SparkHost, KeptResults]:
     """A run on the checkpoint of the folder, which may stop after some batches."""
-    session = Session(base=str(folder), tell=lambda text: None)
-    session.pin("batch_rows", "250")
-    session.execute(script)
+    database = Database(base=str(folder), tell=lambda text: None)
+    database.pin("batch_rows", "250")
+    database.execute(script)
     kept = KeptResults()
-    host = SparkHost(spark, session.job(), lambda commit: [kept], str(folder / "checkpoint"))
+    host = SparkHost(spark, database.job(), lambda commit: [kept], str(folder / "checkpoint"))
     first = host.commit.batch if host.commit else -1
     host.run(
         lambda: batches is not None and bool(host.commit) and host.commit.batch - first >= batches

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from millstream.database import Database
 from millstream.engine.clock import Clock
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.read_tasks import run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.store import encode
-from millstream.session import Session
 from millstream.spark.foreign import Delivered
 
 SCRIPT = "CREATE STREAM s (ts bigint, name string){}; SELECT name FROM s;"
@@ -20,7 +20,7 @@ class Fed:
     """A stream without a source, whose rows Spark brings."""
 
     def __init__(self, order=" ORDER BY ts SLACK 1"):
-        session = Session(tell=lambda text: None)
+        session = Database(tell=lambda text: None)
         session.execute(SCRIPT.format(order))
         job = session.job()
         object.__setattr__(job.streams["s"], "foreign", True)

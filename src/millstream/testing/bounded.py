@@ -72,7 +72,7 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
     for block in file.of("file"):
         (folder / block.words).write_text(block.text + "\n", encoding="utf-8")
     fed = {Target.of(block.words).name.lower() for block in file.of("feed")}
-    for stream in defined.session.streams.values():
+    for stream in defined.database.streams.values():
         if is_given(stream, fed):
             continue
         for path, rows in _files(file, stream.name, folder):
@@ -82,7 +82,7 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
     script = folder / "script.sql"
     script.write_text(_script(file, fed), encoding="utf-8")
     shapes = defined.shapes()
-    derived = set(defined.session.queries) - set(defined.queries) - file.names
+    derived = set(defined.database.queries) - set(defined.queries) - file.names
     shown = {n: s for n, s in shapes.items() if n.removesuffix(".changes") not in derived}
     return Bounded(script, _expected(file, list(defined.queries), shapes), shown)
 

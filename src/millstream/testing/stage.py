@@ -15,10 +15,10 @@ from millstream.catalog import Stream
 from millstream.connect.casting import from_text
 from millstream.connect.partitioned import PartitionedSource
 from millstream.connect.source import ERRORS, Source
+from millstream.database import Database
 from millstream.engine.outputs import COMPLETE, STREAM, Query, late_schema, stamp_type
 from millstream.engine.read_tasks import plan_read_tasks, ticks
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing import results
 from millstream.testing.fed_source import FedPartitions, FedSource
 from millstream.testing.golden_file import (
@@ -56,9 +56,9 @@ class Configuration:
 
 @dataclass
 class Definitions:
-    """The session that the files, scripts and queries of a golden file make."""
+    """The database that the files, scripts and queries of a golden file make."""
 
-    session: Session
+    database: Database
     printed: list[str]
     queries: dict[str, Query]
 
@@ -67,28 +67,28 @@ class Definitions:
         for block in file.of("file"):
             (Path(folder) / block.words).write_text(block.text + "\n", encoding="utf-8")
         printed: list[str] = []
-        session = Session(base=folder, tell=printed.append)
+        database = Database(base=folder, tell=printed.append)
         for name, value in (settings or {}).items():
-            session.pin(name, value)
+            database.pin(name, value)
         queries = {}
         for block in file.of("script", "query"):
             if block.kind == "script":
-                session.execute(block.text)
+                database.execute(block.text)
             else:
-                queries[block.words] = session.query(block.text.rstrip("; \n"), block.words)
-        return Definitions(session, printed, queries)
+                queries[block.words] = database.query(block.text.rstrip("; \n"), block.words)
+        return Definitions(database, printed, queries)
 
     def shapes(self) -> dict[str, Shape]:
         """All results there can be, by name."""
         found: dict[str, Shape] = {}
-        for query in self.session.queries.values():
+        for query in self.database.queries.values():
             if query.form == COMPLETE:
                 found[query.name] = Shape(results.BAG, query.plan.schema)
                 found[f"{query.name}.changes"] = Shape(results.TAGGED, query.result_schema)
             else:
                 kind = results.STREAM if query.form == STREAM else results.TAGGED
                 found[query.name] = Shape(kind, query.result_schema)
-        for stream in self.session.streams.values():
+        for stream in self.database.streams.values():
             if stream.of is not None:
                 continue
             layout = late_schema(stream.schema, stream.domain)
@@ -104,16 +104,16 @@ class Stage:
         self.folder = tempfile.TemporaryDirectory()
         self.file, self.configuration = file, configuration
         self.definitions = Definitions.of(file, self.folder.name, configuration.settings)
-        session = self.definitions.session
-        self.streams = session.streams
+        database = self.definitions.database
+        self.streams = database.streams
         fed = {block.words.split()[0].lower() for block in file.of("feed") if block.words}
         self.sources: dict[str, Source] = {
-            s.name: session.open(s, follow=False) if is_given(s, fed) else _fed_source(s, file)
+            s.name: database.open(s, follow=False) if is_given(s, fed) else _fed_source(s, file)
             for s in self.streams.values()
         }
         self.kept = KeptResults()
-        stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
-        job = session.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
+        stored = {q.name for q in database.queries.values() if q.form == COMPLETE}
+        job = database.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
         self.host = LocalHost(job, self.sources, [self.kept])
         self.saved = 0
         self.now = _instant(MORNING, Domain.TIMESTAMP, file.path)

@@ -28,6 +28,7 @@ from millstream.bind.subqueries.in_expressions import Subqueries
 from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import Answer, SubqueryRelation
 from millstream.catalog import Catalog, View
+from millstream.catalog import Entry as Named
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sql
 from millstream.operators import Distinct, Dstream, Istream, Project, Rstream, Unbounded
@@ -47,6 +48,8 @@ class Bound:
     plan: Node
     form: str | None
     notices: tuple[Notice, ...]
+    reads: tuple[str, ...] = ()
+    """The names of the catalog that it reads."""
 
 
 def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
@@ -55,7 +58,10 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
         binder = _Binder(catalog, text)
         plan = with_beginning(binder.query(query, outermost=True), catalog)
         assert not any(isinstance(node, Hole) for node in walk(plan)), "every domain is filled"
-        return Bound(plan, _form(query), tuple(dict.fromkeys(binder.notices)))
+        known = catalog.entries
+        read = [entry.name for entry in binder.found if known.get(entry.name.lower()) is entry]
+        notices = tuple(dict.fromkeys(binder.notices))
+        return Bound(plan, _form(query), notices, tuple(dict.fromkeys(read)))
 
 
 @dataclass
@@ -65,6 +71,8 @@ class _Binder:
     catalog: Catalog
     text: str
     notices: list[Notice] = field(default_factory=list)
+    found: list[Named] = field(default_factory=list)
+    """What names in FROM have meant, in the catalog or in WITH."""
     _catalogs: dict[int, Catalog] = field(default_factory=dict)
     _sources: dict[int, Joined | None] = field(default_factory=dict)
     _free: dict[int, list[exp.Column]] = field(default_factory=dict)
@@ -128,7 +136,7 @@ class _Binder:
         if id(select) not in self._sources:
             stamped = any(a.goes_by_time for a in aggregates_of(select, self.aggregate))
             sources = Sources(
-                self.catalog, self.text, self.query, self._test, stamped, self.notices
+                self.catalog, self.text, self.query, self._test, stamped, self.notices, self.found
             )
             self._sources[id(select)] = sources.bind(select)
         return self._sources[id(select)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,27 +22,32 @@ from millstream.lang import Modification, place_of
 Change = tuple[int, str, pa.RecordBatch]
 """The instant of a change, its operation, and its rows."""
 
-Feed = Callable[[Stream, pa.RecordBatch], None]
-"""Takes rows for the stream of a table's modifications, while a job runs."""
-
 
 @dataclass
 class TableHistories:
     """The tables of a catalog that statements change.
 
-    `readers` names the queries that read a table. Once a job has been started, `feed` takes later
-    changes; they are put into `folder`.
+    While a job follows its sources (`is_fed`), later changes are not taken into what tables begin
+    with, but wait in `outbox`, each with the stream it is for; their place is in `folder`.
     """
 
     catalog: Catalog
-    readers: Callable[[Table], list[str]]
     books: dict[str, TableHistory] = field(default_factory=dict)
-    feed: Feed | None = None
+    is_fed: bool = False
     folder: str = ""
+    outbox: list[tuple[Stream, pa.RecordBatch]] = field(default_factory=list)
+    _own: set[str] = field(default_factory=set)
+    """The tables whose books are not shared with those of another catalog."""
+
+    def copy(self, catalog: Catalog) -> TableHistories:
+        """The histories for a copy of the catalog; a book is copied when it is written to."""
+        self._own.clear()
+        return TableHistories(catalog, dict(self.books), self.is_fed, self.folder)
 
     def open(self, table: Table) -> None:
         """Begin with a table as it was declared."""
         self.books[table.name] = TableHistory(table, table.content.rows)
+        self._own.add(table.name)
 
     def modify(self, statement: Modification, text: str) -> None:
         """Carry out a statement on the first rows of the table, or as a change at its time."""
@@ -51,7 +56,7 @@ class TableHistories:
         if kind is not None:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))
-        if self.feed is not None and table.changes is not None:
+        if self.is_fed and table.changes is not None:
             self._put(table)
             self._feed(table, bound_change)
             return
@@ -138,15 +143,15 @@ class TableHistories:
         return table
 
     def _check_unread(self, table: Table, hint: str) -> None:
-        if readers := self.readers(table):
+        if readers := self.catalog.readers_of(table.name):
+            named = ", ".join(map(str, readers))
             raise MillstreamError(
-                f'table "{table.name}" is read by {", ".join(readers)} as a table that never '
-                "changes",
+                f'table "{table.name}" is read by {named} as a table that never changes',
                 hint=hint,
             )
 
     def _feed(self, table: Table, bound_change: BoundChange) -> None:
-        assert table.changes is not None and self.feed is not None
+        assert table.changes is not None
         if bound_change.at is None and not table.changes.is_internal:
             raise MillstreamError(
                 f'a change of table "{table.name}" needs a time while the job runs',
@@ -155,10 +160,15 @@ class TableHistories:
         done = self._book(table).feed(bound_change, time.time_ns() // 1000)
         if done:
             stream = self.placed(table.changes)
-            self.feed(stream, stream_rows(stream, done))
+            self.outbox.append((stream, stream_rows(stream, done)))
 
     def _book(self, table: Table) -> TableHistory:
-        return self.books.setdefault(table.name, TableHistory(table, table.content.rows))
+        if table.name not in self.books:
+            self.open(table)
+        elif table.name not in self._own:
+            self.books[table.name] = self.books[table.name].copy()
+            self._own.add(table.name)
+        return self.books[table.name]
 
     def _put(self, table: Table) -> None:
         self.catalog.entries[table.name.lower()] = table
@@ -180,6 +190,14 @@ class TableHistory:
 
     def __post_init__(self) -> None:
         self.content = self.present = self.loaded
+
+    def copy(self) -> TableHistory:
+        """A history that can be gone on with without changing this one."""
+        other = TableHistory(
+            self.table, self.loaded, list(self.bound_changes), list(self.emitted), list(self.fed)
+        )
+        other.content, other.present = self.content, self.present
+        return other
 
     def write(self, bound_change: BoundChange) -> int:
         """Take a statement in, before the job runs; gives how many earlier changes still stand."""

@@ -29,8 +29,9 @@ class CsvSource(TextSource):
 
     With a header the columns are found by name, in any case and order, and others are ignored;
     without one by position. An empty cell is NULL, a quoted empty cell is an empty string (NULL for
-    other types). A row with too few or too many cells, or a cell that does not convert, is bad.
-    Blank lines are skipped. Times with a zone become UTC.
+    other types, and in a file of one column, where an empty line cannot be it). A row with too few
+    or too many cells, or a cell that does not convert, is bad. Blank lines are skipped.
+    Times with a zone become UTC.
     """
 
     delimiter: str = ","
@@ -111,7 +112,7 @@ class CsvSource(TextSource):
                 include_columns=sorted({f"{i}" for i in cells}),
                 null_values=[""],
                 strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
+                quoted_strings_can_be_null=width == 1,
             ),
         )
 
