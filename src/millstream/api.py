@@ -21,8 +21,8 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_name,
 )
-from millstream.bind.tables import static_table
-from millstream.bind.windows import length_in
+from millstream.bind.relations.windows import length_in
+from millstream.bind.tables.declared import static_table
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
 from millstream.engine.checkpoint import fingerprints
 from millstream.engine.holdings import Held

@@ -21,9 +21,9 @@ from millstream.bind import (
     outermost,
     source_fault,
 )
-from millstream.bind.script_order import script_order
-from millstream.bind.table_histories import TableHistories
-from millstream.bind.times import domain_of
+from millstream.bind.names.script_order import script_order
+from millstream.bind.relations.times import domain_of
+from millstream.bind.tables.histories import TableHistories
 from millstream.catalog import SIDES, STATEMENTS, Catalog, Stream, Table, View, kind_of
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source

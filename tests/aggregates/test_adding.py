@@ -19,7 +19,7 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node, walk
 from millstream.algebra.time import DAWN, Span
 from millstream.algebra.types import INTEGER, STRING
-from millstream.bind.query import bind_query
+from millstream.bind.queries.query import bind_query
 from millstream.catalog import Catalog, Stream
 from millstream.errors import MillstreamError
 from millstream.lang import parse_script

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millstream.bind.script_order import script_order
+from millstream.bind.names.script_order import script_order
 from millstream.lang import parse_script
 from millstream.session import Session
 

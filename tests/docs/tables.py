@@ -27,7 +27,7 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_name,
 )
-from millstream.bind.vocabulary import ALIASES
+from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.settings import CHOICES, NUMBERS, Settings
 from millstream.testing import run_script
 

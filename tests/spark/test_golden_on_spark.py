@@ -25,7 +25,7 @@ OFTEN_ENOUGH = (
 
 FILES = [
     path
-    for folder in ("operators", "time")
+    for folder in ("operators", "queries", "time")
     for path in sorted((GOLDEN / folder).glob("*.test"))
     if is_bounded(read_golden(path)) and path.stem not in OFTEN_ENOUGH
 ]

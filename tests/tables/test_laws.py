@@ -13,7 +13,7 @@ from millstream.algebra.changes import Changes, no_rows
 from millstream.algebra.expressions import Call, Column
 from millstream.algebra.time import DAWN, INFINITY, Domain, Span
 from millstream.algebra.types import BOOLEAN, INTEGER, STRING
-from millstream.bind.tables import static_table
+from millstream.bind.tables.declared import static_table
 from millstream.operators import NonRetroactiveJoin, Range, Rows, Scan, TableScan
 
 LAST = 12

@@ -35,7 +35,7 @@ _STRING_AGG = Aggregate(
     parameter=Parameter(
         str,
         _separator,
-        "what stands between the values must be a constant string",
+        "the separator of string_agg must be a constant string",
         "Write string_agg(name, ', ').",
         default=",",
     ),

@@ -1,9 +1,21 @@
-"""Syntax tree and catalog to logical plan: names, types, defaults and their report."""
+"""Syntax tree and catalog to logical plan: names, types, defaults and their notices.
 
-from millstream.bind.clauses import source_fault
-from millstream.bind.query import Bound, bind_query
-from millstream.bind.statements import bind_derived, bind_stream, outermost
-from millstream.bind.tables import bind_table
+The folders are in the order in which things happen, and a folder imports only from those before it:
+
+    names          what a script calls things, and in which order its statements are carried out
+    expressions    scalar expressions, with their types
+    relations      FROM: streams, tables and views, their windows, joins and set operations
+    subqueries     IN, EXISTS, ANY, ALL and scalar subqueries, as relations beside the plan
+    queries        SELECT with all its clauses, and queries in queries
+    definitions    CREATE STREAM and CREATE VIEW
+    tables         CREATE TABLE, INSERT, UPDATE and DELETE
+"""
+
+from millstream.bind.definitions.clauses import source_fault
+from millstream.bind.definitions.named_queries import bind_derived, outermost
+from millstream.bind.definitions.streams import bind_stream
+from millstream.bind.queries.query import Bound, bind_query
+from millstream.bind.tables.declared import bind_table
 
 __all__ = [
     "Bound",

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.bind.table_histories import TableHistories, changed
-from millstream.bind.tables import static_table
+from millstream.bind.tables.declared import static_table
+from millstream.bind.tables.histories import TableHistories, changed
 from millstream.catalog import Stream, Table
 from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of

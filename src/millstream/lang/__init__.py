@@ -1,5 +1,6 @@
 """Text to syntax tree and back; knows no names and no types."""
 
+from millstream.lang.families import commands
 from millstream.lang.guard import deep_stack
 from millstream.lang.interval import Interval, interval_from_text, interval_of
 from millstream.lang.nodes import StreamWindow, ToStream, TypeName
@@ -46,6 +47,7 @@ __all__ = [
     "ToStream",
     "TypeName",
     "Update",
+    "commands",
     "deep_stack",
     "interval_from_text",
     "interval_of",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot.dialects.dialect import Dialect
 
-from millstream.lang.commands import Commands
 from millstream.lang.generator import Generator as MillstreamGenerator
+from millstream.lang.parser import Parser as MillstreamParser
 from millstream.lang.tokens import Tokenizer as MillstreamTokenizer
 
 
@@ -16,5 +16,5 @@ class Millstream(Dialect):
     SAFE_DIVISION = True
 
     Tokenizer = MillstreamTokenizer
-    Parser = Commands
+    Parser = MillstreamParser
     Generator = MillstreamGenerator

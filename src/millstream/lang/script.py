@@ -6,10 +6,10 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError, Place
-from millstream.lang.commands import Commands
 from millstream.lang.dialect import Millstream
-from millstream.lang.faults import SyntaxFault
+from millstream.lang.grammar.faults import SyntaxFault
 from millstream.lang.guard import check_script, check_tree, deep_stack
+from millstream.lang.parser import Parser
 from millstream.lang.statements import Modification, Statement
 
 
@@ -40,7 +40,7 @@ def _split(text: str) -> list[list[Token]]:
 
 
 def _parse_statement(tokens: list[Token], text: str) -> Statement:
-    parser = Commands(dialect=Millstream())
+    parser = Parser(dialect=Millstream())
     try:
         statement = parser.parse_one(tokens, text)
     except SyntaxFault as fault:

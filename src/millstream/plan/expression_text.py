@@ -23,7 +23,7 @@ from millstream.algebra.types import (
     TIMESTAMP,
     type_from_text,
 )
-from millstream.bind.constants import coerce
+from millstream.bind.expressions.constants import coerce
 from millstream.errors import MillstreamError
 
 T = TypeVar("T")

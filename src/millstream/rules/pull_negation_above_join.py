@@ -1,4 +1,4 @@
-"""Update pattern simplification: rows are joined before some of them are taken back."""
+"""Update pattern simplification: rows are joined before some of them are retracted."""
 
 from __future__ import annotations
 

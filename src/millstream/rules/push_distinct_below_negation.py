@@ -1,4 +1,4 @@
-"""Update pattern simplification: copies are taken out before rows are taken back."""
+"""Update pattern simplification: copies are removed before rows are retracted."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def push_distinct_below_negation(node: Node) -> Node | None:
             B (b)                         B (b)
 
     Sound because all copies of a row have a partner or none has: the negation looks at their values
-    only. Conditions that tell 0.0 from -0.0 are asked of all copies. All columns of A must be kept.
+    only. Conditions that see a difference between 0.0 and -0.0 are asked of all copies. All columns
+    of A must be kept.
 
-    It pays because nothing takes rows of A back, so that δ* can be used; and a row instead of all
-    its copies is told when its partner changes. It costs where few rows of many are left.
+    It pays because no row of A is retracted, so that δ* can be used; and a row instead of all
+    its copies is emitted when its partner changes. It costs where few rows of many are left.
     """
     match node:
         case Distinct(input=AntiJoin() as negation):

@@ -22,7 +22,8 @@ def push_filter_below_set_operation(node: Node) -> Node | None:
 
     Sound because these treat every value by itself, and a condition is a matter of the value: all
     copies of a row pass, on both sides, or none does. Columns of the right side have their own
-    names, and are found by position. Conditions that tell 0.0 from -0.0 stay above.
+    names, and are found by position. Conditions that see a difference between 0.0 and -0.0 stay
+    above.
     """
     match node:
         case Filter(condition=condition, input=UnionAll() as union):

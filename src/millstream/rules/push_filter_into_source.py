@@ -20,7 +20,7 @@ def push_filter_into_source(node: Node) -> Node | None:
           Scan bids              →        Scan bids where price > 100
 
     Sound because the filter stays: the source may leave out what fails a test that comes anyway.
-    Times and arrival are told of all elements, so that nobody is late who was not before.
+    Times and arrivals are read of all elements, so that the same rows arrive late as before.
     A Parquet source looks at the least and largest values of a row group, and reads only the
     timestamps of one that no reader of the stream wants.
     """

@@ -21,12 +21,12 @@ def push_negation_below_join(node: Node) -> Node | None:
 
     Sound because the negation looks at the columns of A alone: a pair has no partner in B exactly
     when its row of A has none, at every instant; and a pair is known by its two parts either way.
-    Not when A or C is a table that changes: what is joined with a table must not be taken back, or
+    Not when A or C is a table that changes: what is joined with a table must not be retracted, or
     every change of the table meets rows that come and go. Joins that look a row up when it comes do
     not pass a negation at all: a row that comes back would be looked up again.
 
     It pays when the negation leaves few rows to be joined; and costs when it takes many rows back,
-    whose pairs are then taken back too. So the cost decides.
+    whose pairs are then retracted too. So the cost decides.
     """
     if not isinstance(node, AntiJoin):
         return None

@@ -27,7 +27,7 @@ def reduce_unbounded_to_now(node: Node) -> Node | None:
     Sound because every tuple enters an unbounded window once and never leaves, and each row of the
     result comes from one tuple, with what tables held before it: unions of such plans too. A join
     of two windows is another matter, since a tuple then meets earlier ones; so is Distinct, which
-    tells a row once.
+    emits a row once.
     """
     if isinstance(node, Istream) and (body := _with_now(node.input)) is not None:
         return Rstream(body)

@@ -1,0 +1,159 @@
+"""What is said of functions and operators that do not fit, and of what is not built yet."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+from sqlglot import exp
+
+from millstream.aggregates.builtin import BUILTINS
+from millstream.algebra.expressions import Expression
+from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
+from millstream.bind.expressions.vocabulary import ALIASES
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.trees import only_tested, stands_around
+from millstream.errors import MillstreamError, Place, closest
+from millstream.lang import place_of
+
+LATER = (
+    "top_k",
+    "topk",
+    "mode",
+    "any_value",
+    "corr",
+    "covar_pop",
+    "covar_samp",
+    "skewness",
+    "kurtosis",
+    "histogram",
+)
+"""Aggregates that people know from elsewhere."""
+
+
+def a(kind: pa.DataType) -> str:
+    """A type with its article, for messages."""
+    return f"{'an' if kind == INTERVAL or pa.types.is_list(kind) else 'a'} {type_name(kind)}"
+
+
+def misfit(name: str, arguments: list[Expression], place: Place | None) -> MillstreamError:
+    """A function or operator with arguments it does not take."""
+    kinds = [argument.type for argument in arguments]
+    usage = FUNCTIONS[name].usage
+    kind = (
+        "function"
+        if f"{name}(" in usage.replace("startswith", "starts_with").replace("endswith", "ends_with")
+        else "operator"
+    )
+    shown = {"neg": "-", "like": "LIKE", "not": "NOT"}.get(name, name)
+    given = " and ".join(a(k) for k in kinds)
+    if FUNCTIONS[name].sign([NULL] * len(kinds)) is None:
+        given = "1 argument" if len(kinds) == 1 else f"{len(kinds) or 'no'} arguments"
+    takes = f'{kind} "{shown}" cannot take {given}'
+    return MillstreamError(takes, place, hint=_advice(name, kinds, usage))
+
+
+def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
+    if any(pa.types.is_list(kind) for kind in kinds):
+        return "Arrays can be compared with = and <>, grouped by, counted and collected."
+    if name == "not":
+        return "Compare it with something, for example with = or >."
+    if name == "+" and STRING in kinds:
+        return "Write a || b to join strings, or CAST the string to a number."
+    if name in ("+", "-") and any(map(is_temporal, kinds)):
+        return "Add or take away a length of time: INTERVAL '5' MINUTE."
+    if name in ("+", "-") and INTERVAL in kinds:
+        return "Add it to a timestamp: ts + INTERVAL '1' DAY."
+    if name == "*" and INTERVAL in kinds:
+        return "Multiply the interval by a whole number."
+    if name in ("+", "-", "*", "/", "%", "div", "neg") and STRING in kinds:
+        return "CAST the string to a number, for example CAST(x AS double)."
+    if (
+        name
+        in (
+            "=",
+            "<>",
+            "<",
+            "<=",
+            ">",
+            ">=",
+            "distinct_from",
+            "coalesce",
+            "nullif",
+            "greatest",
+            "least",
+        )
+        and len(kinds) > 1
+    ):
+        return f"CAST one of them, for example to {type_name(kinds[0])}."
+    return f"Write {usage}."
+
+
+def no_function(name: str, place: Place | None) -> MillstreamError:
+    """A name before parentheses that means nothing."""
+    if name in LATER:
+        return MillstreamError(
+            f'aggregate "{name}" is not supported yet',
+            place,
+            hint=f"Use one of {', '.join(a.name for a in BUILTINS)}.",
+        )
+    if name in ("all", "any", "some"):
+        word = name.upper()
+        return MillstreamError(
+            f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
+        )
+    aggregates = [called for a in BUILTINS for called in (a.name, *a.aliases)]
+    near = closest(name, [*FUNCTIONS, *ALIASES, *aggregates])
+    hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
+    return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+
+def no_member(node: exp.Column, scope: Scope) -> MillstreamError:
+    """A name before a point that is not in FROM, or not any more."""
+    if word := only_tested(node):
+        return MillstreamError(
+            f'"{node.table}" gives no columns: it stands in a {word} JOIN',
+            hint=f"Write JOIN instead of {word} JOIN, or leave the column out.",
+        )
+    if stands_around(node):
+        return MillstreamError(
+            f'a subquery in FROM cannot use "{node.table}", which stands beside or around it',
+            hint="Select the column here, and compare it in ON or WHERE outside.",
+        )
+    return scope.no_member(node.table, node.name)
+
+
+def quantifier_of(node: exp.Expr, text: str) -> str:
+    """ALL, ANY or SOME, as it was written."""
+    place = place_of(node, text)
+    written = text[place.start : place.start + 4].upper() if place is not None else ""
+    return "SOME" if written == "SOME" else node.key.upper()
+
+
+def not_yet(node: exp.Expr, text: str) -> MillstreamError:
+    """What the grammar has and the system does not, with a way out."""
+    match node:
+        case exp.All() | exp.Any():
+            word = quantifier_of(node, text)
+            return MillstreamError(
+                f"{word} stands on the right of a comparison, before a subquery",
+                hint=f"Write x > {word} (SELECT …).",
+            )
+        case exp.Window():
+            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
+            return MillstreamError(
+                f"{called}(…) OVER is not supported yet",
+                hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
+            )
+        case exp.WithinGroup():
+            return MillstreamError(
+                "WITHIN GROUP is not supported",
+                hint="Name the values in the aggregate itself: median(x), quantile(x, 0.9).",
+            )
+        case exp.Tuple():
+            return MillstreamError(
+                "a list in parentheses cannot stand here", hint="Write its values one by one."
+            )
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
+    return MillstreamError(f"{words} is not supported in an expression")

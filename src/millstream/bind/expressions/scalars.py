@@ -1,0 +1,358 @@
+"""Scalar expressions: from the syntax tree to typed ones over the columns of a scope."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import builtin
+from millstream.algebra.evaluate import castable
+from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
+from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.types import (
+    BOOLEAN,
+    DOUBLE,
+    INTERVAL,
+    NULL,
+    STRING,
+    type_from_text,
+)
+from millstream.bind.expressions.calls import Calls
+from millstream.bind.expressions.constants import coerce, literal, with_backslashes
+from millstream.bind.expressions.messages import a, no_function, no_member, not_yet
+from millstream.bind.expressions.vocabulary import (
+    ALIASES,
+    CLOCKS,
+    COMPARISONS,
+    CONSTANTS,
+    OPERATORS,
+    PARTS,
+    UNITS,
+)
+from millstream.bind.names.scope import Scope, is_known, with_names_around
+from millstream.errors import MillstreamError, Notice, Place, closest
+from millstream.lang import interval_of, name_place_of, place_of
+
+
+@dataclass
+class Expressions:
+    """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
+
+    `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
+    a subquery, `subquery` takes subqueries where they may stand. `aggregates` finds
+    aggregates, `notices` takes what the author should know.
+    """
+
+    scope: Scope
+    text: str
+    clause: str = "WHERE"
+    aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
+    outer: Callable[[exp.Column], Column | None] | None = None
+    subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
+    aggregates: Callable[[str], Aggregate | None] = builtin
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def calls(self) -> Calls:
+        return Calls(self.text, self.notices)
+
+    def bind(self, node: exp.Expr) -> Expression:
+        """The typed expression; errors point at the part of the text they are about."""
+        try:
+            return self._bind(node)
+        except MillstreamError as error:
+            raise error.at(place_of(node, self.text)) from None
+
+    def condition(self, node: exp.Expr, clause: str) -> Expression:
+        """An expression that is true or false, for WHERE, HAVING and ON."""
+        bound = self.bind(node)
+        if bound.type == NULL:
+            return Literal(None, BOOLEAN)
+        if bound.type != BOOLEAN:
+            raise MillstreamError(
+                f"{clause} needs a condition, and this is {a(bound.type)}",
+                place_of(node, self.text),
+                hint="Compare it with something, for example with = or >.",
+            )
+        return bound
+
+    def _bind(self, node: exp.Expr) -> Expression:
+        match node:
+            case exp.Paren():
+                return self.bind(node.this)
+            case exp.Column():
+                return self._column(node)
+            case exp.Literal():
+                return literal(node.this, node.is_string)
+            case exp.Neg(this=exp.Literal(is_string=False) as number):
+                return literal(f"-{number.this}", False)
+            case exp.Null():
+                return Literal(None, NULL)
+            case exp.Boolean():
+                return Literal(bool(node.this), BOOLEAN)
+            case exp.Interval():
+                micros = interval_of(node).amount
+                return Literal(dt.timedelta(microseconds=micros), INTERVAL)
+            case exp.Neg():
+                return self._call("neg", [node.this], node)
+            case exp.Not():
+                return self._call("not", [node.this], node)
+            case exp.Is():
+                return self._is(node)
+            case exp.Between():
+                return self._between(node)
+            case exp.Subquery() | exp.Exists() | exp.Select() | exp.SetOperation():
+                return self._subquery(node)
+            case exp.Binary(expression=exp.All() | exp.Any()) if type(node) in COMPARISONS:
+                return self._subquery(node)
+            case exp.In() if node.args.get("query") is not None:
+                return self._subquery(node)
+            case exp.In():
+                return self._in(node)
+            case exp.ILike():
+                sides = [self._call("lower", [n], node) for n in (node.this, node.expression)]
+                return self.calls.apply("like", sides, [node.this, node.expression])
+            case exp.Escape(this=exp.Like() | exp.ILike()):
+                return self._escaped(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Cast() | exp.TryCast():
+                return self._cast(node)
+            case exp.Extract():
+                part = node.this.name.lower()
+                return self._call(ALIASES.get(part, part), [node.expression], node)
+            case exp.Anonymous():
+                return self._named(node)
+            case exp.Filter():
+                return self._filtered(node)
+            case exp.And() | exp.Or():
+                return self._chain(node)
+            case exp.NullSafeEQ():
+                differ = self._call("distinct_from", [node.this, node.expression], node)
+                return Call("not", (differ,), BOOLEAN)
+            case exp.Binary() if type(node) in OPERATORS:
+                return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
+            case exp.Star():
+                raise MillstreamError("* cannot stand here", hint="Name a column.")
+        raise not_yet(node, self.text)
+
+    def compare(
+        self, operator: str, left: Expression, right: Expression, *written: exp.Expr
+    ) -> Call:
+        """A comparison of two values as one type; the nodes are what was written on either side."""
+        try:
+            call = self.calls.apply(operator, [left, right], written)
+        except MillstreamError as error:
+            raise error.at(Place.covering(*(place_of(n, self.text) for n in written))) from None
+        assert isinstance(call, Call)
+        return call
+
+    def _chain(self, node: exp.Expr) -> Expression:
+        """AND and OR, however many there are, without deep recursion."""
+        kind, stack = type(node), [node]
+        parts: list[Expression] = []
+        while stack:
+            part = stack.pop()
+            if type(part) is kind:
+                stack += [part.expression, part.this]
+            else:
+                parts.append(self.condition(part, OPERATORS[kind].upper()))
+        result = parts[0]
+        for bound in parts[1:]:
+            result = Call(OPERATORS[kind], (result, bound), BOOLEAN)
+        return result
+
+    def _column(self, node: exp.Column) -> Expression:
+        name, table = node.name, node.table or None
+        if isinstance(node.this, exp.Star):
+            raise MillstreamError("* cannot stand here", hint="Name a column.")
+        if node.args.get("db"):
+            raise MillstreamError("a column has at most two parts", hint="Write alias.column.")
+        if self.outer is not None and (found := self._outside(node)) is not None:
+            return found
+        quoted = node.this.meta.get("double_quoted") and not table
+        if quoted and self.scope.find(name) is None:
+            return self._quoted(name)
+        scope = with_names_around(self.scope, node)
+        if table and scope.member(table) is None:
+            raise no_member(node, scope).at(place_of(node.args["table"], self.text))
+        try:
+            return scope.resolve(name, table)
+        except MillstreamError as error:
+            raise error.at(name_place_of(node, self.text)) from None
+
+    def _outside(self, node: exp.Column) -> Expression | None:
+        """The column of the query around that a name means, unless it is one of this query."""
+        assert self.outer is not None
+        return None if is_known(self.scope, node) else self.outer(node)
+
+    def _quoted(self, text: str) -> Expression:
+        """A string in double quotes, unless it is more probably a column that was misspelt."""
+        near = closest(text, self.scope.names, 0.8)
+        if near is not None:
+            raise MillstreamError(
+                f'column "{text}" does not exist',
+                hint=f"Did you mean \"{near}\"? A string is written '{text}'.",
+            )
+        return Literal(text, STRING)
+
+    def _escaped(self, node: exp.Escape) -> Expression:
+        """LIKE with an ESCAPE character of its own: the pattern is rewritten to backslashes."""
+        like, mark = node.this, node.expression
+        pattern = like.expression
+        if not (isinstance(mark, exp.Literal) and mark.is_string and len(mark.this) == 1):
+            raise MillstreamError(
+                "ESCAPE needs a string of one character",
+                place_of(mark, self.text),
+                hint="Write ESCAPE '!'.",
+            )
+        if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+            raise MillstreamError(
+                "a pattern with ESCAPE must be a constant",
+                place_of(pattern, self.text),
+                hint="Write LIKE 'a!%' ESCAPE '!'.",
+            )
+        plain = type(like)(
+            this=like.this, expression=exp.Literal.string(with_backslashes(pattern.this, mark.this))
+        )
+        return self._bind(plain)
+
+    def _is(self, node: exp.Is) -> Expression:
+        value, right = self.bind(node.this), node.expression
+        if isinstance(right, exp.Null):
+            return Call("is_null", (value,), BOOLEAN)
+        if isinstance(right, exp.Boolean):
+            flag = Literal(bool(right.this), BOOLEAN)
+            same = Call("=", (self.condition(node.this, "IS"), flag), BOOLEAN)
+            return Call("coalesce", (same, Literal(False, BOOLEAN)), BOOLEAN)
+        raise MillstreamError("IS takes NULL, TRUE or FALSE")
+
+    def _between(self, node: exp.Between) -> Expression:
+        low = self._call(">=", [node.this, node.args["low"]], node)
+        high = self._call("<=", [node.this, node.args["high"]], node)
+        return Call("and", (low, high), BOOLEAN)
+
+    def _subquery(self, node: exp.Expr) -> Expression:
+        if self.subquery is None:
+            raise MillstreamError(
+                f"a subquery cannot stand in {self.clause}",
+                hint="Compute it in a subquery in FROM or in a view.",
+            )
+        return self.subquery(node, self)
+
+    def _in(self, node: exp.In) -> Expression:
+        value = self.bind(node.this)
+        tests = [
+            self.calls.apply("=", [value, self.bind(e)], [node.this, e]) for e in node.expressions
+        ]
+        result = tests[0]
+        for test in tests[1:]:
+            result = Call("or", (result, test), BOOLEAN)
+        return result
+
+    def _case(self, node: exp.Case) -> Expression:
+        conditions, values, written = [], [], []
+        for branch in node.args["ifs"]:
+            if node.this is None:
+                conditions.append(self.condition(branch.this, "WHEN"))
+            else:
+                conditions.append(self._call("=", [node.this, branch.this], branch.this))
+            written.append(branch.args["true"])
+        if node.args.get("default") is not None:
+            written.append(node.args["default"])
+        values = [self.bind(value) for value in written]
+        kind = self.calls.common(values, written, "the values of CASE")
+        if node.args.get("default") is None:
+            values.append(Literal(None, NULL))
+        values = [coerce(v, kind) for v in values]
+        return Case(tuple(zip(conditions, values)), values[-1], kind)
+
+    def _cast(self, node: exp.Expr) -> Expression:
+        to = node.args["to"]
+        kind = type_from_text(to.name)
+        if kind is None:
+            raise MillstreamError(f'type "{to.name}" does not exist', place_of(to, self.text))
+        value = self.bind(node.this)
+        if not castable(value.type, kind):
+            raise MillstreamError(
+                f"CAST cannot make {a(kind)} of {a(value.type)}",
+                hint="Write INTERVAL '5' MINUTE." if kind == INTERVAL else None,
+            )
+        strict = not isinstance(node, exp.TryCast)
+        if strict and isinstance(value, Literal) and value.value is not None:
+            return self.calls.read(value, kind, node.this)
+        return coerce(value, kind)
+
+    def _named(self, node: exp.Anonymous) -> Expression:
+        name = str(node.this).lower()
+        if (aggregate := self.aggregates(name)) is not None:
+            return self._aggregate(node, aggregate)
+        given = list(node.expressions)
+        if name in CONSTANTS and not given:
+            return Literal(CONSTANTS[name], DOUBLE)
+        if name in CLOCKS:
+            raise MillstreamError(
+                f'function "{name}" is not supported yet',
+                name_place_of(node, self.text),
+                hint="Order the stream by current_time, and use windows.",
+            )
+        if any(isinstance(n, exp.Distinct) for n in given):
+            raise MillstreamError(f'function "{name}" takes no DISTINCT', hint="Leave it out.")
+        if name in ("if", "iff"):
+            return self._if(given, node)
+        if name in ("date_part", "datepart") and len(given) == 2 and given[0].is_string:
+            unit = self.calls.unit(self.bind(given[0]), given[0], (*UNITS, *PARTS))
+            return self._call(ALIASES.get(unit, unit), given[1:], node)
+        if name in ("instr", "strpos") and len(given) == 2:
+            name, given = "position", given[::-1]
+        return self._call(ALIASES.get(name, name), given, node)
+
+    def _filtered(self, node: exp.Filter) -> Expression:
+        """An aggregate with FILTER (WHERE …), which looks at the clause itself."""
+        name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
+        if self.aggregates(name) is None:
+            raise MillstreamError(
+                f'FILTER is for aggregates, and "{name}" is none',
+                hint="Write CASE WHEN condition THEN value END.",
+            )
+        return self.bind(node.this)
+
+    def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
+        if len(given) != 3:
+            raise MillstreamError(
+                f'function "if" takes 3 arguments, and here {_count(given)}',
+                hint="Write if(condition, value, other).",
+            )
+        condition = self.condition(given[0], "if")
+        values = [self.bind(n) for n in given[1:]]
+        kind = self.calls.common(values, given[1:], "the values of if")
+        yes, no = (coerce(v, kind) for v in values)
+        return Case(((condition, yes),), no, kind)
+
+    def _aggregate(self, node: exp.Anonymous, called: Aggregate) -> Expression:
+        if self.aggregate is not None:
+            return self.aggregate(node, called, list(node.expressions))
+        if self.clause.startswith("aggregate"):
+            hint = "Compute the inner one first, in a subquery in FROM or in a view."
+        elif self.clause == "WHERE":
+            hint = "WHERE tests single rows; test groups in HAVING."
+        else:
+            hint = "Move it to the select list or to HAVING."
+        raise MillstreamError(
+            f'aggregate "{called.name}" cannot stand in {self.clause}',
+            name_place_of(node, self.text),
+            hint=hint,
+        )
+
+    def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
+        if name not in FUNCTIONS:
+            raise no_function(name, name_place_of(node, self.text))
+        return self.calls.apply(name, [self.bind(n) for n in written], written)
+
+
+def _count(given: Sequence[object]) -> str:
+    return "is 1" if len(given) == 1 else f"are {len(given) or 'none'}"

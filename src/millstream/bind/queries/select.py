@@ -1,0 +1,362 @@
+"""One SELECT: its clauses bound, then put on top of each other as a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlglot import exp
+
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.call import AggregateCall
+from millstream.algebra.expressions import (
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    conjunction,
+    conjuncts,
+    rewrite,
+)
+from millstream.algebra.node import Node
+from millstream.algebra.types import INTEGER
+from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.scope import Scope
+from millstream.bind.names.trees import and_parts, has_aggregate, has_query, is_query, own_parts
+from millstream.bind.queries.grouping import Grouping, after_grouping
+from millstream.bind.queries.items import Item, Outputs, bind_items
+from millstream.bind.queries.keys import bind_keys
+from millstream.bind.queries.ordering import Ordering, bind_ordering, clause_place
+from millstream.bind.queries.single import at_most_one
+from millstream.bind.relations.entries import Joined
+from millstream.bind.subqueries.correlation import (
+    Around,
+    Outer,
+    completed,
+    correlated,
+)
+from millstream.bind.subqueries.in_expressions import Queries, Subqueries
+from millstream.bind.subqueries.membership import Rows
+from millstream.bind.subqueries.relations import (
+    Answer,
+    Attachment,
+    SubqueryRelation,
+    Test,
+    Translate,
+    is_null_with,
+)
+from millstream.errors import MillstreamError, Notice
+from millstream.lang import place_of
+from millstream.operators import Distinct, Filter, GroupBy, Project
+from millstream.operators.filter import filtered
+
+
+class Sourced(Queries, Protocol):
+    """What binds queries and what they read."""
+
+    notices: list[Notice]
+
+    def aggregate(self, name: str) -> Aggregate | None:
+        """The aggregate of a name."""
+
+    def source(self, select: exp.Select) -> Joined | None:
+        """What stands in FROM."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """WHERE or HAVING: plain conditions, and what those with subqueries ask."""
+
+    plain: tuple[Expression, ...] = ()
+    tests: tuple[Test, ...] = ()
+
+
+@dataclass
+class Select:
+    """Binds one SELECT; `outer` is what it uses of the query around it."""
+
+    queries: Sourced
+    node: exp.Select
+    outer: Outer | None = None
+    source: Joined | None = field(init=False)
+    subqueries: Subqueries = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.source = self.queries.source(self.node)
+        self.subqueries = Subqueries(self.queries, Around(self.scope, self.outer))
+        if self.source is None:
+            self._check_without_from()
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(()) if self.source is None else self.source.scope
+
+    @property
+    def text(self) -> str:
+        return self.queries.text
+
+    @property
+    def _domain(self) -> Outputs:
+        return () if self.outer is None else tuple(self.outer.outputs)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return () if self.outer is None else self.outer.names
+
+    def answer(self) -> Answer:
+        """The plan of the whole SELECT, before a stream operator."""
+        where = self._conditions("where", self._expressions("WHERE"))
+        expressions = self._expressions("the select list")
+        grouping = Grouping(expressions)
+        expressions.aggregate = grouping.aggregate
+        items = bind_items(self.node, expressions)
+        having = self._conditions("having", expressions)
+        ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
+        self._check_ordering(ordering)
+        self._check_aggregates(grouping)
+        wanted = (*items, *_hidden_items(ordering))
+        plan = self._input(where)
+        if grouping.calls or any(self.node.args.get(word) for word in ("group", "having")):
+            answer = self._grouped(plan, grouping, items, wanted, having)
+        else:
+            alone = self.source is None
+            single = plan is not None and at_most_one(plan, frozenset(self._names))
+            answer = Answer(self._projected(plan, wanted, _unchanged), alone or single, alone)
+        return self._finished(answer, ordering)
+
+    def rows(self, with_values: bool) -> Rows | None:
+        """The rows for IN or EXISTS, tied by the conditions that name the query around.
+
+        None when the SELECT is not that simple.
+        """
+        outer = self.outer
+        assert outer is not None
+        if not self._is_plain() or (with_values and any(map(has_query, self.node.expressions))):
+            return None
+        where = self._conditions("where", self._expressions("WHERE"))
+        values: list[Expression] = []
+        if with_values:
+            items = bind_items(self.node, self._expressions("the select list"))
+            values = [item.value for item in items]
+        assert self.source is not None
+        plan = filtered([c for c in where.plain if not outer.mentioned(c)], self.source.plan)
+        base = plan
+        for test in where.tests:
+            plan = test.apply(plan, base, _unchanged)
+        ties = [c for c in where.plain if outer.mentioned(c)]
+        return self._beside(plan, ties, values, outer)
+
+    def _beside(
+        self, plan: Node, ties: list[Expression], values: list[Expression], outer: Outer
+    ) -> Rows:
+        """The rows under names of their own, with conditions over both sides."""
+        around = dict(zip(outer.names, outer.used))
+        read = [columns_of(e) - set(outer.names) for e in (*ties, *values)]
+        names = [n for n in plan.schema.names if any(n in part for part in read)]
+        columns = {n: Column(f"#in{i}", plan.schema.field(n).type) for i, n in enumerate(names)}
+
+        def outside(part: Expression) -> Expression | None:
+            if not isinstance(part, Column):
+                return None
+            return around.get(part.name) or columns[part.name]
+
+        outputs = [(c.name, Column(n, c.type)) for n, c in columns.items()]
+        relation = SubqueryRelation(_some(outputs, plan), place=place_of(self.node, self.text))
+        conditions = tuple(rewrite(tie, outside) for tie in ties)
+        return Rows(relation, conditions, tuple(rewrite(value, outside) for value in values))
+
+    def _is_plain(self) -> bool:
+        """True for a SELECT of some rows of FROM, whose subqueries do not look further out."""
+        args = self.node.args
+        words = ("group", "having", "limit", "offset", "to_stream", "form")
+        if self.source is None or any(args.get(w) for w in words):
+            return False
+        if has_aggregate(self.node, self.queries.aggregate):
+            return False
+        clauses = [c for c in (*self.node.expressions, args.get("where")) if c is not None]
+        nested = [part for clause in clauses for part in own_parts(clause) if is_query(part)]
+        assert self.outer is not None
+        around = Around(self.scope, self.outer)
+        used = [self.queries.outer_of(part, around) for part in nested]
+        return not any(set(outer.used) & set(self.outer.columns) for outer in used if outer)
+
+    def _expressions(self, clause: str) -> Expressions:
+        outer = None if self.outer is None else self.outer.find
+        return Expressions(
+            self.scope,
+            self.text,
+            clause,
+            outer=outer,
+            subquery=self.subqueries.value,
+            notices=self.queries.notices,
+            aggregates=self.queries.aggregate,
+        )
+
+    def _conditions(self, word: str, expressions: Expressions) -> Conditions:
+        clause = self.node.args.get(word)
+        if clause is None:
+            return Conditions()
+        called = word.upper()
+        if not has_query(clause.this):
+            condition = expressions.condition(clause.this, called)
+            split = self.outer is not None and word == "where"
+            return Conditions(tuple(conjuncts(condition)) if split else (condition,))
+        parts = and_parts(clause.this)
+        plain = [expressions.condition(part, called) for part in parts if not has_query(part)]
+        asked = [part for part in parts if has_query(part)]
+        tests = self.subqueries.tests(asked, expressions, called)
+        return Conditions(tuple(c for p in plain for c in conjuncts(p)), tuple(tests))
+
+    def _input(self, where: Conditions) -> Node | None:
+        """The rows of FROM that meet WHERE, with the columns of the domain."""
+        plan: Node | None = None if self.source is None else self.source.plan
+        if plan is None:
+            return None if self.outer is None else self.outer.hole
+        if self.outer is not None:
+            plan = correlated(plan, list(where.plain), self.outer)
+        else:
+            plan = filtered(where.plain, plan)
+        base = plan
+        for test in where.tests:
+            plan = test.apply(plan, base, _unchanged)
+        return plan
+
+    def _grouped(
+        self,
+        plan: Node | None,
+        grouping: Grouping,
+        items: list[Item],
+        wanted: tuple[Item, ...],
+        having: Conditions,
+    ) -> Answer:
+        group, clause = self.node.args.get("group"), self.node.args.get("having")
+        keys = (*self._domain, *bind_keys(group, items, self._expressions("GROUP BY")))
+        below = Attachment(plan, self.subqueries.hidden, _unchanged)
+        by = tuple((name, below.value(value)) for name, value in keys)
+        grouping.arguments = {n: below.value(value) for n, value in grouping.arguments.items()}
+        grouped = grouping.plan(self._there(below.plan), by)
+        result: Node = grouped
+        if self.outer is not None and group is None:
+            result = completed(grouped, self.outer.hole, [_of_nothing(c) for c in grouped.calls])
+
+        expressions = grouping.expressions
+
+        def after(node: exp.Expr) -> Translate:
+            return lambda value: after_grouping(value, keys, node, expressions)
+
+        if having.plain and clause is not None:
+            result = Filter(after(clause.this)(conjunction(list(having.plain))), result)
+        base = result
+        for test in having.tests:
+            assert clause is not None
+            result = test.apply(result, base, after(clause.this))
+        ready = [Item(i.name, after(i.node)(i.value), i.node) for i in wanted]
+        projected = self._projected(result, ready, after(self.node))
+        if group is not None:
+            return Answer(projected)
+        sparse = None
+        if self.outer is not None and clause is None and _is_null_of_nothing(ready, grouped):
+            sparse = self._projected(grouped, ready, after(self.node))
+        return Answer(projected, True, clause is None, sparse)
+
+    def _projected(self, plan: Node | None, items: Sequence[Item], translate: Translate) -> Node:
+        """The values of the items, those of subqueries in them too."""
+        attachment = Attachment(plan, self.subqueries.hidden, translate)
+        outputs = tuple((item.name, attachment.value(item.value)) for item in items)
+        return Project((*self._domain, *outputs), self._there(attachment.plan))
+
+    def _there(self, plan: Node | None) -> Node:
+        if plan is None:
+            raise MillstreamError(
+                "a query needs FROM",
+                place_of(self.node, self.text),
+                hint="Name a stream: SELECT … FROM bids.",
+            )
+        return plan
+
+    def _finished(self, answer: Answer, ordering: Ordering | None) -> Answer:
+        """With DISTINCT, and with the first rows only."""
+        plan, names = answer.plan, self._names
+        if self.node.args.get("distinct") is not None:
+            plan = Distinct(plan)
+        if ordering is None:
+            single = answer.single or at_most_one(plan, frozenset(names))
+            sparse = answer.sparse if plan is answer.plan else None
+            return Answer(plan, single, answer.always, sparse)
+        plan = ordering.apply(plan, names)
+        return Answer(plan, answer.single or ordering.limit in (0, 1))
+
+    def _check_without_from(self) -> None:
+        words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
+        for key, word in words.items():
+            if self.node.args.get(key) is not None:
+                relation = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
+                over = any(map(has_query, self.node.expressions)) or has_query(self.node.args[key])
+                raise MillstreamError(
+                    f"a query with {word} needs FROM",
+                    place_of(self.node, self.text),
+                    hint=relation if over else "Name a stream: SELECT … FROM bids.",
+                )
+
+    def _check_aggregates(self, grouping: Grouping) -> None:
+        """An aggregate of columns of the query around would be one of that query."""
+        for call in grouping.calls.values():
+            values = [grouping.arguments[n] for n in call.arguments if n in grouping.arguments]
+            read = frozenset().union(*map(columns_of, values))
+            if self.outer is not None and read and read <= set(self.outer.names):
+                name = call.aggregate.called
+                raise MillstreamError(
+                    f'aggregate "{name}" takes columns of the query around it only',
+                    grouping.places[call.name],
+                    hint="Compute it in a subquery in FROM of that query, or leave it out.",
+                )
+
+    def _check_ordering(self, ordering: Ordering | None) -> None:
+        operator = self.node.args.get("to_stream")
+        clause = next((w for w in ("order", "limit", "offset") if self.node.args.get(w)), None)
+        if operator and clause:
+            word = "ORDER BY" if clause == "order" else clause.upper()
+            called = operator.capitalize()
+            raise MillstreamError(
+                f"{word} cannot stand in a query that gives a stream",
+                clause_place(self.node, word, self.text),
+                detail="Streams come in the order of time, and have no end.",
+                hint=f"Leave it out, or take the first rows of a relation: "
+                f"{called}(SELECT … ORDER BY … LIMIT 10).",
+            )
+        if ordering and ordering.hidden and self.node.args.get("distinct") is not None:
+            key = ordering.hidden[0]
+            raise MillstreamError(
+                "ORDER BY after DISTINCT takes columns of the select list",
+                place_of(key.node, self.text),
+                hint="Add it to the select list, or leave out DISTINCT.",
+            )
+
+
+def _unchanged(value: Expression) -> Expression:
+    return value
+
+
+def _hidden_items(ordering: Ordering | None) -> list[Item]:
+    if ordering is None:
+        return []
+    return [Item(key.name, key.value, key.node) for key in ordering.hidden if key.value is not None]
+
+
+def _some(outputs: Sequence[tuple[str, Expression]], plan: Node) -> Node:
+    """The columns of a plan; without any, one row as long as there is a row."""
+    if outputs:
+        return Project(tuple(outputs), plan)
+    return Distinct(Project((("#in0", Literal(1, INTEGER)),), plan))
+
+
+def _of_nothing(call: AggregateCall) -> Expression:
+    """What an aggregate gives for no rows."""
+    return Literal(call.aggregate.of_nothing, call.type)
+
+
+def _is_null_of_nothing(items: Sequence[Item], grouped: GroupBy) -> bool:
+    """True when all items of a global aggregate are NULL where there are no rows."""
+    names = frozenset(c.name for c in grouped.calls if c.aggregate.of_nothing is None)
+    return all(is_null_with(item.value, names) for item in items)

@@ -1,0 +1,230 @@
+"""FROM: the entries a query reads, each with its window and its names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from millstream.algebra.node import Node, map_inputs
+from millstream.bind.names.scope import Member, Scope
+from millstream.bind.relations.entries import Entry, Joined, Test
+from millstream.bind.relations.joins import Joins
+from millstream.bind.relations.times import domain_of
+from millstream.bind.relations.windows import bind_window
+from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
+from millstream.errors import MillstreamError, Notice
+from millstream.lang import StreamWindow, place_of
+from millstream.operators import Istream, Stamp, Unbounded
+
+
+@dataclass
+class Sources:
+    """Binds the FROM clause of one query.
+
+    `subquery` binds a query that stands in FROM, `test` conditions of ON with subqueries. When it
+    is `stamped`, the elements of a stream that is alone in FROM, or beside tables and views, keep
+    their instants and arrivals as columns.
+    """
+
+    catalog: Catalog
+    text: str
+    subquery: Callable[[exp.Expr], Node]
+    test: Test
+    stamped: bool = False
+    notices: list[Notice] = field(default_factory=list)
+
+    def bind(self, select: exp.Select) -> Joined | None:
+        """The input plan and the names it offers; None without FROM."""
+        clause = select.args.get("from_")
+        if clause is None:
+            return None
+        return self._joined(clause.this, select, select.args.get("where"))[0]
+
+    def _joined(
+        self, first: exp.Expr, owner: exp.Expr, where: exp.Expr | None
+    ) -> tuple[Joined, int]:
+        """What stands in one FROM or in parentheses, and how many streams with windows it has."""
+        nodes = [(None, first), *((join, join.this) for join in owner.args.get("joins") or ())]
+        entries = [(join, self._entry(node)) for join, node in nodes]
+        streams = sum(entry.streams for _, entry in entries)
+        if self.stamped and streams == 1:
+            entries = [(join, _stamped(entry)) for join, entry in entries]
+        joined = Joins(self.text, self.test, where, self.notices).combine(entries)
+        self._tell_alone([entry for _, entry in entries])
+        return joined, streams
+
+    def _tell_alone(self, entries: list[Entry]) -> None:
+        """A table that is not retroactive, and meets no stream, is a relation like any other."""
+        changing = [entry for entry in entries if not entry.is_static]
+        if changing and changing[0].is_non_retroactive:
+            self.notices.append(
+                Notice(
+                    f"{changing[0].described} is NON RETROACTIVE and stands without a stream: "
+                    "its changes change results, as those of other tables do",
+                    "Join the stream with it, so that each tuple meets the rows that were there "
+                    "before it.",
+                )
+            )
+
+    def _entry(self, node: exp.Expr) -> Entry:
+        try:
+            return self._bind_entry(node)
+        except MillstreamError as error:
+            raise error.at(place_of(node, self.text)) from None
+
+    def _bind_entry(self, node: exp.Expr) -> Entry:
+        window = node.args.get("stream_window")
+        if isinstance(node, exp.Table):
+            found = self._find(node)
+            alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
+            if isinstance(found, Table):
+                return self._table(found, node, alias, described, window)
+            plan = found.scan() if isinstance(found, Stream) else found.plan
+        elif _is_join(node.this):
+            return self._parenthesized(node)
+        else:
+            plan = self.subquery(node.this if isinstance(node, exp.Subquery) else node)
+            alias, described = node.alias or "", "the subquery"
+        streams = int(window is not None or plan.is_stream)
+        plan = self._windowed(plan, window, described, alias)
+        member = self._renamed(member_of(alias, plan), node)
+        return Entry(described, node, Scope((member,)), plan, streams=streams)
+
+    def _table(
+        self,
+        table: Table,
+        node: exp.Table,
+        alias: str,
+        described: str,
+        window: StreamWindow | None,
+    ) -> Entry:
+        if window is not None:
+            raise MillstreamError(
+                f"{described} takes no window: windows are for streams",
+                place_of(window, self.text),
+                hint="Leave the window out.",
+            )
+        member = Member(alias, tuple((name, name, kind) for name, kind in table.columns))
+        return Entry(described, node, Scope((self._renamed(member, node),)), table=table)
+
+    def _parenthesized(self, node: exp.Expr) -> Entry:
+        """A join in parentheses: one plan with several names, or with one alias for all."""
+        inner = node.this
+        joined, streams = self._joined(inner, inner, None)
+        if (window := node.args.get("stream_window")) is not None:
+            raise MillstreamError(
+                "a join in parentheses takes no window: windows are for streams",
+                place_of(window, self.text),
+                hint="Put a window after each stream inside.",
+            )
+        scope = joined.scope
+        if node.alias:
+            columns = tuple((name, c.name, c.type) for name, c in scope.all_columns())
+            scope = Scope((self._renamed(Member(node.alias, columns), node),))
+        return Entry("the join in parentheses", node, scope, joined.plan, streams=streams)
+
+    def _find(self, node: exp.Table) -> Stream | Table | View:
+        if isinstance(node.this, exp.Func):
+            raise self._function_in_from(node.this)
+        if owner := node.args.get("db"):
+            return self._side(owner, node)
+        try:
+            return self.catalog.find(node.name)
+        except MillstreamError as error:
+            raise error.at(place_of(node.this, self.text)) from None
+
+    def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
+        """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
+        found = self.catalog.entries.get(owner.name.lower())
+        if isinstance(found, Table):
+            found = found.changes
+        if not isinstance(found, Stream):
+            raise self.catalog.missing("stream", owner.name).at(place_of(owner, self.text))
+        if node.name.lower() not in SIDES:
+            raise MillstreamError(
+                f'side stream "{node.name}" of stream "{found.name}" does not exist',
+                place_of(node.this, self.text),
+                hint=f"Write {found.name}.late or {found.name}.errors.",
+            )
+        return found.side(node.name.lower())
+
+    def _function_in_from(self, call: exp.Expr) -> MillstreamError:
+        name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
+        place = place_of(call, self.text)
+        if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
+            inner = call.expressions[0].name if call.expressions else "bids"
+            return MillstreamError(
+                f"{name.upper()}(…) in FROM is not supported yet",
+                place,
+                hint=f"Write the stream with a window: {inner} [Rows 1].",
+            )
+        return MillstreamError(
+            f'function "{name}" cannot stand in FROM',
+            place,
+            hint="Name a stream, a table or a view.",
+        )
+
+    def _windowed(
+        self, plan: Node, window: StreamWindow | None, described: str, alias: str
+    ) -> Node:
+        if window is None and not plan.is_stream:
+            return plan
+        if not plan.is_stream:
+            plan = self._as_stream(plan, described, window)
+        scope = Scope((member_of(alias, plan),))
+        if window is None:
+            self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
+            return Unbounded(plan)
+        return bind_window(window, plan, scope, domain_of(plan), described, self.text)
+
+    def _as_stream(self, plan: Node, described: str, window: exp.Expr | None) -> Node:
+        if plan.monotonic:
+            self.notices.append(Notice(f"{described} under a window only grows: Istream is used"))
+            return Istream(plan)
+        raise MillstreamError(
+            f"{described} is a relation, and a window needs a stream",
+            place_of(window, self.text) if window is not None else None,
+            detail="Its rows can leave again, so it is not clear which of its changes are meant.",
+            hint="Leave the window out, or put Istream, Dstream or Rstream around the select list "
+            "inside.",
+        )
+
+    def _renamed(self, member: Member, node: exp.Expr) -> Member:
+        """The member with the names of `alias (a, b)`, and the name behind its alias."""
+        called = node.name if isinstance(node, exp.Table) else ""
+        alias = node.args.get("alias")
+        names = [] if alias is None else alias.args.get("columns") or []
+        columns = list(member.columns)
+        if len(names) > len(columns):
+            raise MillstreamError(
+                f'alias "{member.alias}" names {len(names)} columns, and there are {len(columns)}',
+                place_of(node.args["alias"], self.text),
+                hint="Leave out the names that are too many.",
+            )
+        for at, name in enumerate(names):
+            columns[at] = (name.name, *columns[at][1:])
+        return replace(member, columns=tuple(columns), called=called)
+
+
+def member_of(alias: str, plan: Node) -> Member:
+    """The columns of a plan under an alias, without the system's own."""
+    columns = [(f.name, f.name, f.type) for f in plan.schema if not f.name.startswith("#")]
+    return Member(alias, tuple(columns))
+
+
+def _stamped(entry: Entry) -> Entry:
+    """The entry with stamps below its window, if it is a stream."""
+    if entry.streams != 1 or entry.plan is None or not entry.plan.inputs[0].is_stream:
+        return entry
+    return replace(entry, plan=map_inputs(entry.plan, Stamp))
+
+
+def _is_join(inner: exp.Expr) -> bool:
+    """True for what stands in parentheses and is no query: names, and joins of them."""
+    if isinstance(inner, exp.Table):
+        return True
+    return isinstance(inner, exp.Subquery) and any(
+        inner.args.get(part) for part in ("joins", "alias", "stream_window")
+    )

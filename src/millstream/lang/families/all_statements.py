@@ -1,0 +1,82 @@
+"""All families of statements: which words a statement begins with, and what reads and writes it."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from sqlglot.tokens import Token, TokenType
+
+from millstream.errors import closest
+from millstream.lang.families.commands import COMMANDS
+from millstream.lang.families.definitions import DEFINITIONS
+from millstream.lang.families.family import Write
+from millstream.lang.families.modifications import MODIFICATIONS
+from millstream.lang.families.refused import NEVER, NOT_YET
+from millstream.lang.grammar.grammar import Grammar
+from millstream.lang.statements import QueryStatement, Statement
+
+FAMILIES = (DEFINITIONS, MODIFICATIONS, COMMANDS)
+READERS = {words: reader for family in FAMILIES for words, reader in family.readers.items()}
+WRITERS = {kind: writer for family in FAMILIES for kind, writer in family.writers.items()}
+SHORT = {word: meant for family in FAMILIES for word, meant in family.short.items()}
+BEGINNINGS = ("SELECT", *dict.fromkeys(words.split()[0] for words in READERS), "WITH")
+
+
+def read_statement(parser: Grammar) -> Statement:
+    """Take a statement: a query, or what the words at its beginning stand for."""
+    first = parser.current
+    if parser.at_query():
+        query = parser.parse_query()
+        return QueryStatement(query=query, place=parser.since(first))
+    word = _word(first)
+    word = SHORT.get(word, word)
+    pair = f"{word} {_word(parser.following)}"
+    if pair in READERS:
+        parser.advance(2)
+        return READERS[pair](parser, first)
+    if word not in BEGINNINGS:
+        _wrong_beginning(parser, word)
+    parser.advance()
+    if word not in READERS:
+        _wrong_second_word(parser, word)
+    return READERS[word](parser, first)
+
+
+def statement_parts(node: Statement, write: Write) -> list[str]:
+    """The parts of a statement's canonical text; empty ones are left out."""
+    if isinstance(node, QueryStatement):
+        return [write(node.query)]
+    return [part for part in WRITERS[type(node)](node, write) if part]
+
+
+def _word(token: Token) -> str:
+    """A word without quotes, in upper case; nothing else is the beginning of a statement."""
+    quoted = token.token_type in (TokenType.IDENTIFIER, TokenType.STRING)
+    return "" if quoted else token.text.upper()
+
+
+def _wrong_second_word(parser: Grammar, first: str) -> NoReturn:
+    if parser.take(TokenType.OR):
+        parser.fail(
+            f"{first} OR REPLACE is not part of the language",
+            parser.previous,
+            hint="Write DROP … IF EXISTS first, then CREATE.",
+        )
+    words = [pair.split()[1] for pair in READERS if pair.startswith(f"{first} ")]
+    near = closest(parser.current.text, words) if parser.current else None
+    parser.expect(
+        f"{', '.join(words[:-1])} or {words[-1]} after {first}",
+        hint=f"Did you mean {near}?" if near else None,
+    )
+
+
+def _wrong_beginning(parser: Grammar, word: str) -> NoReturn:
+    if word in NOT_YET:
+        parser.fail(f"{word} is not part of the language yet", hint=NOT_YET[word])
+    if word in NEVER:
+        parser.fail(f"{word} is not part of the language")
+    near = closest(word, BEGINNINGS)
+    parser.fail(
+        f"a statement cannot begin with {parser.written(parser.current)}",
+        hint=f"Did you mean {near}?" if near else f"Begin with {', '.join(BEGINNINGS)}.",
+    )

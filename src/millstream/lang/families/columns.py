@@ -1,0 +1,76 @@
+"""Columns of streams and tables, as CREATE lists them."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import Token, TokenType
+
+from millstream.errors import MillstreamError
+from millstream.lang.grammar.grammar import Grammar
+from millstream.lang.statements import ColumnDef
+from millstream.lang.types import CANONICAL
+
+
+def read_columns(
+    parser: Grammar,
+) -> tuple[tuple[ColumnDef, ...], tuple[str, ...], Token | None]:
+    """Take columns in parentheses: their definitions, the primary key, and where it stands."""
+    if not parser.take(TokenType.L_PAREN):
+        parser.expect('"(" and columns', hint="Write for example (item bigint, price double).")
+    columns: list[ColumnDef] = []
+    key: tuple[str, ...] = ()
+    key_token: Token | None = None
+    while True:
+        if parser.take_words("PRIMARY", "KEY"):
+            found, token = parser.read_names, parser.previous
+            key, key_token = _one_key(parser, key, token) or found(), token
+        else:
+            columns.append(read_column(parser))
+            if parser.take_words("PRIMARY", "KEY"):
+                token = parser.previous
+                key, key_token = _one_key(parser, key, token) or (columns[-1].name,), token
+        if not parser.take(TokenType.COMMA):
+            break
+    _check_column_end(parser)
+    parser.close()
+    return tuple(columns), key, key_token
+
+
+def _one_key(parser: Grammar, key: tuple[str, ...], token: Token) -> tuple[str, ...]:
+    if key:
+        parser.fail(
+            "the table has two keys", token, hint="Write PRIMARY KEY (a, b) for a key of two."
+        )
+    return ()
+
+
+def read_column(parser: Grammar) -> ColumnDef:
+    """Take a name and a type."""
+    name = parser.read_name("the name of a column")
+    if parser.current.token_type in (TokenType.COMMA, TokenType.R_PAREN):
+        parser.expect(f'a type after column "{name.text}"', hint="Write for example price double.")
+    swapped = name.text.lower() in CANONICAL and parser.current.text.lower() not in CANONICAL
+    if swapped and parser.current.token_type == TokenType.VAR:
+        parser.guarded(
+            MillstreamError(
+                f'type "{parser.current.text}" does not exist',
+                hint=f"The name comes first: {parser.current.text} {name.text}.",
+            ),
+            parser.current,
+            parser.current,
+        )
+    type_name = parser.read_type().name
+    return ColumnDef(name=name.text, type=type_name, place=parser.since(name))
+
+
+def _check_column_end(parser: Grammar) -> None:
+    if parser.at(TokenType.NOT) or parser.at(TokenType.NULL):
+        parser.fail(
+            "NULL and NOT NULL are not part of the language",
+            hint="Remove it: every column may hold NULL.",
+        )
+    words = ("DEFAULT", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "COMMENT")
+    if parser.current.text.upper() in words:
+        parser.fail(
+            f"{parser.current.text.upper()} is not part of the language",
+            hint="A column has a name and a type.",
+        )

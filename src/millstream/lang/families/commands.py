@@ -1,0 +1,117 @@
+"""DROP, SHOW, DESCRIBE, EXPLAIN and SET."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import Token, TokenType
+
+from millstream.errors import closest
+from millstream.lang.families.family import Family, Write, string_text
+from millstream.lang.grammar.grammar import Grammar
+from millstream.lang.statements import (
+    Describe,
+    Drop,
+    Explain,
+    Set,
+    Show,
+)
+from millstream.lang.tokens import quoted
+
+KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
+LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
+STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST")
+
+
+def read_drop(parser: Grammar, first: Token) -> Drop:
+    kind = parser.read_one_of(KINDS, "DROP")
+    if_exists = parser.take_words("IF", "EXISTS")
+    name = parser.read_name()
+    return Drop(kind=kind, if_exists=if_exists, **parser.named_parts(first, name))
+
+
+def read_show(parser: Grammar, first: Token) -> Show:
+    what = parser.read_one_of(LISTS, "SHOW") if parser.current else None
+    return Show(what=what, place=parser.since(first))
+
+
+def read_describe(parser: Grammar, first: Token) -> Describe:
+    if parser.following:
+        parser.take_word(*KINDS)
+    return Describe(**parser.named_parts(first, parser.read_name()))
+
+
+def read_explain(parser: Grammar, first: Token) -> Explain:
+    stage = None
+    if parser.following and not parser.at_query():
+        if parser.current.text.upper() not in STAGES:
+            near = closest(parser.current.text, STAGES)
+            parser.fail(
+                f"stage {parser.written(parser.current)} does not exist",
+                hint=f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}.",
+            )
+        stage = parser.read_one_of(STAGES, "EXPLAIN")
+    if parser.at_query():
+        query = parser.parse_query()
+        return Explain(stage=stage, query=query, place=parser.since(first))
+    name = parser.read_name("a query or a name")
+    return Explain(
+        stage=stage, name=name.text, name_place=parser.place_at(name), place=parser.since(first)
+    )
+
+
+def read_set(parser: Grammar, first: Token) -> Set:
+    token = parser.read_name("the name of a setting")
+    name = token.text.lower()
+    while parser.take(TokenType.DOT):
+        name += f".{parser.read_name().text.lower()}"
+    if not parser.take(TokenType.EQ) and not parser.take_word("TO"):
+        parser.expect('"="', hint=f"Write SET {name} = value.")
+    start = parser.current
+    value = parser.read_value()
+    return Set(
+        name=name,
+        value=value,
+        value_place=parser.since(start),
+        name_place=parser.place_at(token),
+        place=parser.since(first),
+    )
+
+
+def _drop_text(node: Drop, write: Write) -> list[str]:
+    exists = "IF EXISTS" if node.if_exists else ""
+    return ["DROP", node.kind.upper(), exists, quoted(node.name)]
+
+
+def _show_text(node: Show, write: Write) -> list[str]:
+    return ["SHOW", (node.what or "").upper()]
+
+
+def _describe_text(node: Describe, write: Write) -> list[str]:
+    return ["DESCRIBE", quoted(node.name)]
+
+
+def _explain_text(node: Explain, write: Write) -> list[str]:
+    what = write(node.query) if node.query is not None else quoted(node.name or "")
+    return ["EXPLAIN", (node.stage or "").upper(), what]
+
+
+def _set_text(node: Set, write: Write) -> list[str]:
+    return ["SET", ".".join(map(quoted, node.name.split("."))), "=", string_text(node.value)]
+
+
+COMMANDS = Family(
+    readers={
+        "DROP": read_drop,
+        "SHOW": read_show,
+        "DESCRIBE": read_describe,
+        "EXPLAIN": read_explain,
+        "SET": read_set,
+    },
+    writers={
+        Drop: _drop_text,
+        Show: _show_text,
+        Describe: _describe_text,
+        Explain: _explain_text,
+        Set: _set_text,
+    },
+    short={"DESC": "DESCRIBE"},
+)

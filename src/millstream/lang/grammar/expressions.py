@@ -1,0 +1,173 @@
+"""Scalar expressions: every function call is kept by name, every operand knows its span."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.parser import build_mod
+from sqlglot.tokens import TokenType
+
+from millstream.errors import MillstreamError
+from millstream.lang.grammar.core import Core
+
+_AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
+
+
+def _call_like(name: str) -> Callable[[Any, Any], exp.Expr]:
+    """Read `a RLIKE b` as the call `regexp_like(a, b)`."""
+
+    def parse(self: Any, this: exp.Expr | None) -> exp.Expr:
+        pattern = self._parse_bitwise()
+        if this is None or pattern is None:
+            self.expect("an expression")
+        return self.expression(exp.Anonymous(this=name, expressions=[this, pattern]))
+
+    return parse
+
+
+class Expressions(Core):
+    """Expressions over columns, constants and calls."""
+
+    FUNCTIONS: ClassVar = {"MOD": build_mod}
+    LAMBDAS: ClassVar = {}
+    ASSIGNMENT: ClassVar = {}
+    BRACKETS: ClassVar = frozenset({TokenType.L_BRACKET})
+    PLACEHOLDER_PARSERS: ClassVar = {}
+    COLUMN_OPERATORS: ClassVar = {
+        TokenType.DOT: None,
+        TokenType.DCOLON: lambda self, this, to: self.expression(exp.Cast(this=this, to=to)),
+    }
+    FACTOR: ClassVar = {
+        TokenType.DIV: exp.IntDiv,
+        TokenType.MOD: exp.Mod,
+        TokenType.SLASH: exp.Div,
+        TokenType.STAR: exp.Mul,
+    }
+    TERM: ClassVar = {TokenType.DASH: exp.Sub, TokenType.PLUS: exp.Add}
+    RANGE_PARSERS: ClassVar = {
+        kind: Core.RANGE_PARSERS[kind]
+        for kind in (
+            TokenType.BETWEEN,
+            TokenType.IN,
+            TokenType.IS,
+            TokenType.LIKE,
+            TokenType.ILIKE,
+        )
+    } | {TokenType.RLIKE: _call_like("regexp_like")}
+
+    def _parse_unary(self) -> exp.Expr | None:
+        first = self._curr
+        node = super()._parse_unary()
+        if node is not None and self._prev:
+            node.meta.setdefault("span", (first.start, self._prev.end + 1))
+        return node
+
+    def _parse_paren(self) -> exp.Expr | None:
+        if not self._match(TokenType.L_PAREN):
+            return None
+        query = self._parse_select()
+        items = [query] if query else self._parse_csv(self._parse_disjunction)
+        if not items:
+            self.expect("an expression")
+        if len(items) > 1:
+            this: exp.Expr = exp.Tuple(expressions=items)
+        elif query:
+            this = exp.Subquery(this=query)
+        elif isinstance(items[0], exp.Subquery):
+            inner = self._parse_query_modifiers(self._parse_set_operations(items[0]))
+            this = exp.Subquery(this=inner)
+        else:
+            this = exp.Paren(this=items[0])
+        self._match_r_paren()
+        return this
+
+    def _parse_column(self) -> exp.Expr | None:
+        first = self._curr
+        column = super()._parse_column()
+        if isinstance(column, exp.Dot) or (column is not None and column.args.get("catalog")):
+            error = MillstreamError(
+                "a column has at most three parts", hint="Write column, or alias.column."
+            )
+            self.guarded(error, first, self._prev)
+        parts = column.parts if isinstance(column, exp.Column) else []
+        if not all(isinstance(part, (exp.Identifier, exp.Star)) for part in parts):
+            self.fail("expected the name of a column after the point", self._prev)
+        return column
+
+    def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        if self._match(TokenType.L_BRACKET, advance=False):
+            self.fail(
+                "a window cannot stand here",
+                hint="Put the window after a stream in FROM: FROM bids [Range 5 Minutes].",
+            )
+        return this
+
+    def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+        low = self._parse_bitwise()
+        if not self._match(TokenType.AND):
+            self.expect("AND", hint="Write x BETWEEN low AND high.")
+        return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        if not self._match(TokenType.L_PAREN, advance=False):
+            self.expect('"(" after IN', hint="Write x IN (1, 2) or x IN (SELECT …).")
+        if self._next.token_type == TokenType.R_PAREN:
+            self._advance()
+            self.expect("an expression")
+        return super()._parse_in(this)
+
+    def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
+        """Read `a NOT LIKE b` as `NOT a LIKE b`, so that nobody has to look for a flag on Like."""
+        return this and self.expression(exp.Not(this=this))
+
+    def _parse_is(self, this: exp.Expr | None) -> exp.Expr | None:
+        after = self._next if self._match(TokenType.NOT, advance=False) else self._curr
+        if after.token_type not in _AFTER_IS:
+            self._match(TokenType.NOT)
+            self.expect("NULL, TRUE, FALSE or DISTINCT FROM after IS", hint="Compare with =.")
+        return super()._parse_is(this)
+
+    def _parse_case(self) -> exp.Expr | None:
+        this = None if self._match(TokenType.WHEN, advance=False) else self._parse_disjunction()
+        whens = []
+        while self._match(TokenType.WHEN):
+            condition = self._parse_disjunction()
+            if not self._match(TokenType.THEN):
+                self.expect("THEN")
+            whens.append(self.expression(exp.If(this=condition, true=self._parse_disjunction())))
+        if not whens:
+            self.expect("WHEN", hint="Write CASE WHEN condition THEN value ELSE value END.")
+        default = None
+        if self._match(TokenType.ELSE):
+            default = self._parse_disjunction() or self.expect("an expression")
+        if not self._match(TokenType.END):
+            self.expect("END")
+        return self.expression(exp.Case(this=this, ifs=whens, default=default))
+
+    def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
+        if this is None:
+            return None
+        if this.is_star and self._match(TokenType.ALIAS, advance=False):
+            self.fail("* takes no alias", hint="Name the columns to give them other names.")
+        if self._match(TokenType.ALIAS):
+            alias: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
+        elif explicit or this.is_star:
+            return this
+        else:
+            alias = self._parse_id_var(any_token=False, tokens=self.ALIAS_TOKENS)
+        return self.expression(exp.Alias(this=this, alias=alias)) if alias else this
+
+    def _parse_csv(self, parse_method: Any, sep: TokenType = TokenType.COMMA) -> Any:
+        first = parse_method()
+        if first is None and not self._match(sep, advance=False):
+            return []
+        items = [first if first is not None else self.expect("an expression")]
+        while self._match(sep):
+            item = parse_method()
+            items.append(item if item is not None else self.expect("an expression after the comma"))
+        return items
+
+    def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
+        return this

@@ -1,0 +1,110 @@
+"""What stands in FROM: names, subqueries and joins, each with a window and an alias."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from millstream.lang.grammar.queries import Queries
+from millstream.lang.grammar.windows import Windows
+
+
+class Sources(Queries, Windows):
+    """The FROM clause."""
+
+    JOIN_METHODS: ClassVar = {TokenType.NATURAL}
+    JOIN_KINDS: ClassVar = {
+        TokenType.INNER,
+        TokenType.CROSS,
+        TokenType.OUTER,
+        TokenType.SEMI,
+        TokenType.ANTI,
+    }
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr:
+        first = self._curr
+        if self._at_stream_operator():
+            source: exp.Expr = self.expression(exp.Subquery(this=self._parse_to_stream()))
+        elif self._match(TokenType.L_PAREN):
+            source = self._parse_wrapped_source()
+        else:
+            source = self._parse_source_name()
+        self._parse_window_and_alias(source)
+        source.meta["span"] = (first.start, self._prev.end + 1)
+        return source
+
+    def _parse_wrapped_source(self) -> exp.Subquery:
+        """Take the rest of a subquery, or of joins in parentheses."""
+        if self.at_query() and self._curr.token_type != TokenType.L_PAREN:
+            inner = self._parse_whole_query()
+        else:
+            inner = self._parse_table()
+            for join in iter(self._parse_join, None):
+                inner.append("joins", join)
+            if isinstance(inner, exp.Subquery) and not inner.args.get("joins"):
+                inner = self._parse_query_modifiers(self._parse_set_operations(inner))
+        self._match_r_paren()
+        return self.expression(exp.Subquery(this=inner))
+
+    def _parse_source_name(self) -> exp.Table:
+        self.refuse_clause_not_yet()
+        if self._next.token_type == TokenType.L_PAREN and (call := self._parse_function()):
+            return self.expression(exp.Table(this=call))
+        if self._curr.token_type not in {*self.ID_VAR_TOKENS, TokenType.IDENTIFIER}:
+            self.expect("the name of a stream, table or view")
+        parts = [self._identifier_expression(self.read_name(), self._is_quoted())]
+        while self._match(TokenType.DOT):
+            parts.append(self._identifier_expression(self.read_name(), self._is_quoted()))
+        if len(parts) > 2:
+            self.fail("a name has at most two parts", self._prev)
+        return self.expression(exp.Table(this=parts[-1], db=parts[0] if parts[1:] else None))
+
+    def _is_quoted(self) -> bool:
+        return self._prev.token_type == TokenType.IDENTIFIER
+
+    def _parse_window_and_alias(self, source: exp.Expr) -> None:
+        window = self._parse_stream_window()
+        if alias := self._parse_table_alias():
+            source.set("alias", alias)
+        if self._match(TokenType.L_BRACKET, advance=False):
+            if window is not None:
+                self.fail("a stream cannot have two windows", hint="Remove one of them.")
+            window = self._parse_stream_window()
+        if window is not None:
+            source.set("stream_window", window)
+
+    def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
+        self.refuse_clause_not_yet()
+        if self._match(TokenType.ALIAS):
+            name: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
+        else:
+            name = self._parse_id_var(any_token=False, tokens=self.TABLE_ALIAS_TOKENS)
+        if name is None:
+            return None
+        columns = None
+        if self._match(TokenType.L_PAREN, advance=False):
+            columns = self._parse_wrapped_id_vars()
+        return self.expression(exp.TableAlias(this=name, columns=columns))
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> exp.Join | None:
+        if self._match(TokenType.COMMA):
+            return self.expression(exp.Join(this=self._parse_table()))
+        index = self._index
+        method, side, kind = self._parse_join_parts()
+        if not self._match(TokenType.JOIN):
+            self._retreat(index)
+            return None
+        words = {"method": method, "side": side, "kind": kind}
+        named = {key: token.text.upper() for key, token in words.items() if token}
+        join = exp.Join(this=self._parse_table(), **named)
+        if self._match(TokenType.ON):
+            join.set("on", self._parse_disjunction() or self.expect("a condition after ON"))
+        elif self._match(TokenType.USING):
+            join.set("using", self._parse_wrapped_id_vars())
+        elif not method and named.get("kind") != "CROSS":
+            self.expect(
+                "ON or USING after JOIN", hint="Add ON with a condition, or write CROSS JOIN."
+            )
+        return self.expression(join)
