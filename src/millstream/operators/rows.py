@@ -100,7 +100,7 @@ class Rows(Node):
         old, places = self._earlier(kept, run, before, fresh.after, span)
         out = self._emit(old, places, before, fresh)
         last = run.slot(known, "#last", DAWN)
-        np.maximum.at(last, run.partition, changes.ts)
+        last[run.touched] = fresh.newest
         counted, until = self._counted(run, fresh.after, last, span)
         changed = int(run.touched.sum())
         return {

@@ -38,15 +38,22 @@ class Order(NamedTuple):
 class Numbered:
     """Arrivals by partition, then time, each with its partition and its number there.
 
-    `after` is how many every partition has had by now, and those of partition p start at
-    `starts[p]`.
+    `event` is their number among the events. `after` is how many every partition has had by now;
+    those of partition p start at `starts[p]`.
     """
 
     arrivals: Changes
+    event: np.ndarray
     partition: np.ndarray
     number: np.ndarray
     after: np.ndarray
     starts: np.ndarray
+
+    @property
+    def newest(self) -> np.ndarray:
+        """When the newest arrival of every partition that has any came."""
+        stops = self.starts[1:]
+        return self.arrivals.ts[stops[stops > self.starts[:-1]] - 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +147,7 @@ class OrderedRun:
         partition = partition[order]
         number = before[partition] + np.arange(len(partition)) - starts[partition] + 1
         after = before + np.diff(starts)
-        return Numbered(self.arrivals.take(order), partition, number, after, starts)
+        return Numbered(self.arrivals.take(order), order, partition, number, after, starts)
 
     def slot(self, known: pa.RecordBatch, name: str, new: float = 0) -> np.ndarray:
         """A column of what is known, by partition; new ones have a value. Free to be changed."""

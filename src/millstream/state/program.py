@@ -35,8 +35,8 @@ class Slot:
 class Program:
     """A native program over ordered runs, and what it keeps of every partition.
 
-    `over` says of which partitions nothing needs to be kept any longer, from the slots by name;
-    without it they are kept for good.
+    `over` says, from the slots by name, of which partitions nothing needs to be kept: only of those
+    whose slots mean the same to the program as those of a new one. Without it all are kept.
     Law: if the events of a partition are handed in in order, results do not depend on the cut.
     State: a row of slots for every partition. Cost: the events, and the partitions they touch.
     """
