@@ -102,6 +102,7 @@ class SparkHost:
         self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
         self._snapshots: dict[str, JobSnapshot] = {}
+        self._written: tuple[JobSnapshot, str] | None = None
 
     @property
     def job(self) -> Job:
@@ -156,8 +157,11 @@ class SparkHost:
         return known
 
     def _saved(self, work: Work) -> str:
-        """The path of the job as a file."""
-        return self._job_snapshot("executors", work.job).save(self._folder)
+        """The path of the job as a file, written once while the job stays the same."""
+        snapshot = self._job_snapshot("executors", work.job)
+        if self._written is None or self._written[0] is not snapshot:
+            self._written = snapshot, snapshot.save(self._folder)
+        return self._written[1]
 
     def _sources(self, job: Job) -> Mapping[str, Source]:
         return self._job_snapshot("driver", job).sources
