@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -211,8 +211,13 @@ class Checkpoint:
         )
 
 
-def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
-    """What a changed script means for a checkpoint: fresh starts are told, misfits are refused."""
+def compare(
+    commit: Commit, job: Job, folder: Folder, opening: Set[str] = frozenset()
+) -> list[Notice]:
+    """What a changed script means for a checkpoint: fresh starts are told, misfits are refused.
+
+    Queries that are `opening` are new, and begin with the content of what runs already.
+    """
     notices = []
     for name, stream in job.streams.items():
         before = commit.streams.get(name)
@@ -225,7 +230,8 @@ def compare(commit: Commit, job: Job, folder: Folder) -> list[Notice]:
     now = fingerprints(job)
     for name, mark in now.items():
         if name not in commit.queries:
-            notices.append(Notice(f'query "{name}" is new on this checkpoint: it starts fresh'))
+            how = "begins with what runs already" if name in opening else "starts fresh"
+            notices.append(Notice(f'query "{name}" is new on this checkpoint: it {how}'))
         elif commit.queries[name] == UNREADABLE:
             notices.append(
                 Notice(

@@ -33,7 +33,7 @@ from millstream.engine.messages import (
     Worked,
 )
 from millstream.engine.opening import Opening
-from millstream.engine.outputs import COMPLETE, in_order, late_schema, present
+from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import States, StateStore
@@ -107,7 +107,8 @@ class Driver:
     opening: Opening = field(default_factory=Opening)
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
-    """Held while a batch begins, while one is committed, and while queries change."""
+    """Held while a batch begins, while one is delivered and committed, and while queries change;
+    not while it is carried out."""
 
     def run(
         self,
@@ -148,9 +149,9 @@ class Driver:
             self._take_back(work)
             return None
         after = self._after(work, headers, messages)
-        self._deliver(work.job, messages, work.batch.number)
-        sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
         with self.lock:
+            self._deliver(work.job, messages, work.batch.number)
+            sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
             if self.checkpoint is not None:
                 self.commit = self._commit(work.job, after, sizes, positions)
                 self.checkpoint.write(self.commit)
@@ -199,7 +200,8 @@ class Driver:
         )
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
-        """Hand out late and bad rows, then the answers of all queries, in the order of time."""
+        """Hand out late and bad rows, then the answers of all queries, in the order of time; those
+        of a query that was dropped or replaced meanwhile are not wanted any more."""
         refused: dict[tuple[str, str], list[pa.RecordBatch]] = {}
         answers: dict[str, list[Changes]] = {}
         for message in messages:
@@ -215,11 +217,16 @@ class Driver:
                     parts = refused.get((stream.name, kind), [no_rows(schema)])
                     self._give(f"{stream.name}.{kind}", concat_rows(parts, schema), number)
         for name, root in job.changelog_roots.items():
-            if name in self.wanted:
-                query = job.query(name)
+            query = job.query(name)
+            if name in self.wanted and self._has(query):
                 told = f"{name}.changes" if query.form == COMPLETE else name
                 changes = Changes.concat(answers.get(name, []), root.schema)
                 self._give(told, present(query, changes), number)
+
+    def _has(self, query: Query) -> bool:
+        """Whether a query is still there, and still the same."""
+        now = next((q for q in self.job.queries if q.name == query.name), None)
+        return now is not None and (now.plan, now.form) == (query.plan, query.form)
 
     def _give(self, name: str, rows: pa.RecordBatch, number: int) -> None:
         for receiver in self.receivers:

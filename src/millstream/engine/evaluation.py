@@ -34,6 +34,10 @@ class Evaluation:
         """The state of a name, as it was left by the step before."""
         return {}
 
+    def recalled(self, node: Node, span: Span) -> State:
+        """The state with which a node goes into the step."""
+        return node.recalled(self.load, span)
+
     def given(self, node: Node) -> Changes | None:
         """What a node gives that is not carried out here; None for one that is."""
         return None
@@ -54,7 +58,7 @@ class Evaluation:
         if not node.accepts_previous:
             changes = [given.plain() for given in changes]
         span = self.span_of(node)
-        state, result = node.step(node.recalled(self.load, span), *changes, span)
+        state, result = node.step(self.recalled(node, span), *changes, span)
         if not node.stateless:
             self.states[node.state_name] = state
         if self.counts_rows_of(node):

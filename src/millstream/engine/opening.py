@@ -87,7 +87,7 @@ class Running:
         if node.is_stream:
             return False
         if node in self.nodes:
-            return node.can_snapshot or Stored(node) in self.nodes or isinstance(node, TableScan)
+            return _shows(node) or Stored(node) in self.nodes or isinstance(node, TableScan)
         return isinstance(node, OF_CONTENT) and all(map(self.has_content, node.inputs))
 
     def is_ready(self, node: Node) -> bool:
@@ -151,6 +151,10 @@ class OpeningLevel(Level):
             return None
         return content_of(node, self.load, self.spans[node].start)
 
+    def recalled(self, node: Node, span: Span) -> State:
+        """Nothing: what is there comes from below."""
+        return {}
+
     def counts_rows_of(self, node: Node) -> bool:
         return False
 
@@ -188,14 +192,22 @@ def after_opening(bucket: Bucket, mail: Mapping[Node, Changes]) -> dict[Node, Ch
 
 def content_of(node: Node, load: Load, instant: int) -> Changes:
     """The rows that are in a relation at an instant, out of the states after it."""
-    if node.can_snapshot:
-        rows = node.snapshot(load, instant)
+    if _shows(node):
+        shown = node.snapshot(load, instant)
+        rows = Changes.empty(node.schema) if shown is None else shown
     elif isinstance(node, TableScan):
         rows = _rows_of(load(node.state_name), ("content",), node)
     else:
         rows = _rows_of(load(Stored(node).state_name), ("content", "ending"), node)
-    assert rows is not None
     return compact(rows.keep(rows.exp > instant))
+
+
+def _shows(node: Node) -> bool:
+    """Whether the state of a node tells its rows, or that of a node below from which they follow
+    row by row."""
+    if node.can_snapshot or isinstance(node, Distinct):
+        return True
+    return node.row_by_row and _shows(node.inputs[0])
 
 
 def _rows_of(state: State, parts: Iterable[str], node: Node) -> Changes:

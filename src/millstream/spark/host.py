@@ -76,8 +76,8 @@ class SparkHost:
         self._scratch = self._scratch_folder()
         commit, notices = self.checkpoint.take_up()
         if commit is not None:
-            commit = understood(commit, job)
-            notices += compare(commit, job, self.checkpoint.folder)
+            asked, commit = job, understood(commit, job)
+            compare(commit, asked, self.checkpoint.folder)
             job = settled(job, commit, self.checkpoint)
         job = decided(job, commit)
         buckets = self._bucket_count(job, commit, notices)
@@ -87,7 +87,8 @@ class SparkHost:
             known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
             ran = replace(job, queries=tuple(known))
             joined = opened(job, ran, commit.batch)
-            job = joined.job
+            job, opening = joined.job, joined.opening.queries
+            notices += compare(commit, asked, self.checkpoint.folder, opening)
         self._tell = tell
         for notice in notices:
             tell(notice)
