@@ -9,7 +9,6 @@ import pytest
 from golden.test_golden import FILES, name_of
 from laws.scale import SCALE
 from oracle.generate import random_case, write
-from patterns.table import read_table
 from rules.random_plans import trials
 
 from millstream.algebra.node import Node, walk
@@ -22,6 +21,7 @@ from millstream.plan.tables import with_time
 from millstream.settings import Settings
 from millstream.testing.golden import Definitions
 from millstream.testing.golden_file import read_golden
+from plan.table import read_table
 
 MARKS = ("", "after batch 7")
 
