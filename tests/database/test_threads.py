@@ -60,7 +60,7 @@ class LiveHost:
 
     def change(self, job: Job) -> None:
         with self.lock:
-            self.host.job = job
+            self.host.change(job)
 
     def held(self) -> Held | None:
         return None

@@ -46,7 +46,7 @@ def test_the_laws_hold_in_the_table_of_patterns(entry: Entry) -> None:
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_laws_hold_in_golden_plans(path: Path, tmp_path: Path) -> None:
     defined = Definitions.of(read_golden(path), str(tmp_path))
-    for query in defined.session.queries.values():
+    for query in defined.database.queries.values():
         bound = query.content_root or query.changes_root
         for plan in (bound, optimize(bound), distribute(optimize(bound))):
             check(plan)
