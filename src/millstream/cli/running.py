@@ -122,11 +122,14 @@ def _run_locally(database: Database, options: Options) -> None:
 
     if options.checkpoint is not None:
         raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
-    database.begin(None, options.follow)
-    job = database.job(_shown(database, options))
-    receivers = receivers_for(job, options, None)
+
+    def make(job: Job) -> LocalHost:
+        receivers = receivers_for(job, options, None)
+        return LocalHost(job, database.sources(options.follow), receivers)
+
+    host = database.start_run(make, None, options.follow, _shown(database, options))
     with _stopping() as stop:
-        LocalHost(job, database.sources(options.follow), receivers).run(stop.is_set)
+        host.run(stop.is_set)
 
 
 def _run_on_spark(database: Database, options: Options) -> None:

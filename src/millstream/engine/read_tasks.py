@@ -131,6 +131,22 @@ def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int)
     ]
 
 
+def with_ticks(
+    tasks: list[ReadTask],
+    streams: Mapping[str, Stream],
+    positions: Mapping[str, Any],
+    now: int,
+    last: int,
+) -> list[ReadTask]:
+    """The read tasks with the time beside them; without any, only once in a TICK since the last.
+
+    A stream that is silent while others are busy becomes idle all the same.
+    """
+    if tasks or now - last >= TICK:
+        return [*tasks, *ticks(streams, positions, now)]
+    return []
+
+
 def _tasks_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[ReadTask]:

@@ -19,7 +19,7 @@ from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
-from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
+from millstream.engine.read_tasks import ReadTask, plan_read_tasks, with_ticks
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
@@ -79,8 +79,7 @@ class LocalHost:
         tasks, positions = plan_read_tasks(
             self.job.streams, self.sources, self.positions, rows, now
         )
-        if not tasks and now - self.ticked >= TICK:
-            tasks = ticks(self.job.streams, positions, now)
+        tasks = with_ticks(tasks, self.job.streams, positions, now, self.ticked)
         self.ticked = now if tasks else self.ticked
         if not tasks:
             return False

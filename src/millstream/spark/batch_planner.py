@@ -20,7 +20,7 @@ from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from threading import Lock, Thread
 from typing import Any
 
-from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, reopened, ticks
+from millstream.engine.read_tasks import ReadTask, plan_read_tasks, reopened, with_ticks
 from millstream.spark.job_snapshot import JobSnapshot
 
 
@@ -84,9 +84,7 @@ class BatchPlanner:
             now,
         )
         tasks += self._ends(streams, positions, now)
-        beats = ticks(streams, positions, now)
-        if beats and (tasks or now - plan["now"] >= TICK):
-            tasks += beats
+        tasks = with_ticks(tasks, streams, positions, now, plan["now"])
         known = positions.keys() == plan["positions"].keys()
         return before if known and not tasks else _plan(positions, tasks, now)
 
