@@ -66,7 +66,7 @@ def reads(planner: BatchPlanner) -> list:
     """The read tasks of the first batch, as a client of good manners gets them."""
     start = ask(planner, b"null\n")["plan"]
     plan = ask(planner, json.dumps(start).encode() + b"\n")["plan"]
-    return json.loads(plan)["read tasks"]
+    return json.loads(plan)["tasks"]
 
 
 @pytest.mark.parametrize("question", NONSENSE)
