@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test laws spark golden docs bench demo run clean
+.PHONY: help setup check test laws spark golden docs figures bench demo run clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,7 +24,7 @@ test: $(READY)  ## everything: under 15 minutes on two cores
 	$(BIN)/python -m pytest -m spark
 
 laws: $(READY)  ## the generated scripts in full: more than 5,000 queries, and 200 on Spark
-	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/cost
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/plan
 	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -m spark tests/spark/test_generated.py
 
 spark: $(READY)  ## the tests that need a Spark session
@@ -33,10 +33,12 @@ spark: $(READY)  ## the tests that need a Spark session
 golden: $(READY)  ## the golden files, on the local host
 	$(BIN)/python -m pytest tests/golden -m "not spark"
 
-docs: $(READY)  ## write the manual's tables and results anew, then test the manual
-	cd tests && ../$(BIN)/python -m docs.tables && ../$(BIN)/python -m docs.examples \
-	  && ../$(BIN)/python -m patterns.figure
+docs: figures  ## write the manual's tables and results anew, then test the manual
+	cd tests && ../$(BIN)/python -m docs.tables && ../$(BIN)/python -m docs.examples
 	$(BIN)/python -m pytest tests/docs -m "not spark"
+
+figures: $(READY)  ## draw the pictures of docs/figures that are made from the code
+	cd tests && ../$(BIN)/python -m docs.figure_of_layers && ../$(BIN)/python -m plan.figure
 
 bench: $(READY)  ## measure against Spark's own streaming; writes bench-out/
 	$(BIN)/python -m bench

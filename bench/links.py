@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.connect import open_source
+from millstream.database import Database
 from millstream.engine.job import Job
-from millstream.session import Session
 
 LINKS, SOURCES = 4, 750
 FEED = f"generate:connections?sources={SOURCES}&events="
@@ -71,14 +71,14 @@ for copy, and tells all ends by negative rows; with NOT EXISTS there are two way
 
 def job_of(text: str, settings: Settings, units: int) -> Job:
     """A query over the links it names, each with a connection in so many units of time."""
-    session = Session(tell=lambda notice: None)
+    database = Database(tell=lambda notice: None)
     for name, value in {**settings, "rules": "fixed"}.items():
-        session.pin(name, value)
+        database.pin(name, value)
     for link in (f"link{number}" for number in range(LINKS)):
         if link in text:
-            session.execute(STREAM.format(name=link, source=f"{FEED}{LINKS * units}"))
-    session.execute(text)
-    return session.job()
+            database.execute(STREAM.format(name=link, source=f"{FEED}{LINKS * units}"))
+    database.execute(text)
+    return database.job()
 
 
 def connections(link: str, count: int) -> Changes:

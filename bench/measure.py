@@ -11,9 +11,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from millstream.database import Database
 from millstream.engine.driver import BatchReport
 from millstream.engine.job import Job
-from millstream.session import Session
 from millstream.spark.host import SparkHost
 
 STREAM = (
@@ -41,7 +41,7 @@ def ours(
     spark: SparkSession, streams: dict[str, Path], query: str, rows: int, batch_rows: int
 ) -> Measured:
     """Run queries of ours over the files, with a checkpoint and nobody taking the rows."""
-    session = Session()
+    session = Database()
     session.pin("batch_rows", str(batch_rows))
     for name, folder in streams.items():
         session.execute(STREAM.format(name=name, folder=folder.absolute()))

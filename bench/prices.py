@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.call import AggregateCall
+from millstream.aggregates.sums import SUM
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.node import Node
@@ -48,7 +49,7 @@ RIGHT = Scan("r", (("c", INTEGER), ("d", INTEGER)), Domain.INTEGER, "")
 COLUMN = Column("a", INTEGER)
 EQUAL = Call("=", (COLUMN, Column("c", INTEGER)), BOOLEAN)
 LESS = Call("<", (Column("b", INTEGER), Literal(500, INTEGER)), BOOLEAN)
-SUM = AggregateCall("s", "sum", ("b",), INTEGER)
+SUMMED = AggregateCall("s", SUM, ("b",), INTEGER)
 
 
 def batch(node: Node, number: int, window: int, values: int, seed: int) -> Changes:
@@ -123,7 +124,7 @@ def main() -> None:
         "Distinct": Distinct(ONE),
         "DeltaStar": DeltaStar(ONE),
         "Minus": Minus(LEFT, RIGHT),
-        "GroupBy": GroupBy(("a",), (SUM,), LEFT),
+        "GroupBy": GroupBy(("a",), (SUMMED,), LEFT),
         "TopK": TopK((("b", True, True),), 10, 0, (), LEFT),
         "Rows": Rows(1000, (), None, 1, LEFT),
         "Istream": Istream(LEFT),

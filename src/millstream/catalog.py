@@ -1,13 +1,16 @@
-"""What names mean: streams, tables and views."""
+"""What names mean: streams, tables and views; and which views and queries read them."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import builtin
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
@@ -146,15 +149,87 @@ class View:
 Entry = Stream | Table | View
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A view, stream or query that reads names of the catalog: its kind and its name."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f'{self.kind} "{self.name}"'
+
+
 @dataclass
 class Catalog:
-    """The names a script may use. Names are found in any case."""
+    """The names a script may use, in any case, and the edges between them: who reads what.
+
+    Law: `r in readers_of(n)` exactly when n is in `reads[r]`; both are kept, so that neither
+    question costs more than its answer. Values are never changed in place: a copy is shallow.
+    Aggregates have names of their own: one may be called like a stream.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
+    aggregates: dict[str, Aggregate] = field(default_factory=dict)
+    reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """For every reader, by its name in lower case, the names it reads, in lower case."""
+    _readers: dict[str, tuple[Reader, ...]] = field(default_factory=dict)
+
+    def copy(self) -> Catalog:
+        """A catalog that can be changed without changing this one."""
+        return Catalog(
+            dict(self.entries), dict(self.aggregates), dict(self.reads), dict(self._readers)
+        )
+
+    def readers_of(self, name: str) -> tuple[Reader, ...]:
+        """What reads a name itself, in the order in which it was registered."""
+        return self._readers.get(name.lower(), ())
+
+    def all_readers_of(self, name: str) -> tuple[Reader, ...]:
+        """What reads a name, itself or through others; each after those that read it.
+
+        This is the order in which all of them can be dropped.
+        """
+        found: dict[str, Reader] = {}
+        below: list[Reader | str] = [name]
+        while below:
+            at = below.pop()
+            if isinstance(at, Reader):
+                found[at.name.lower()] = at
+                continue
+            for reader in reversed(self.readers_of(at)):
+                if reader.name.lower() not in found:
+                    below += [reader, reader.name]
+        return tuple(found.values())
+
+    def note_reads(self, reader: Reader, names: Iterable[str]) -> None:
+        """Remember what a view or query reads."""
+        read = tuple(dict.fromkeys(name.lower() for name in names))
+        self.reads[reader.name.lower()] = read
+        for name in read:
+            self._readers[name] = (*self._readers.get(name, ()), reader)
+
+    def forget_reads(self, name: str) -> None:
+        """A view or query is no more: what it read is free of it."""
+        for read in self.reads.pop(name.lower(), ()):
+            left = tuple(r for r in self._readers[read] if r.name.lower() != name.lower())
+            self._readers[read] = left
+            if not left:
+                del self._readers[read]
 
     def add(self, entry: Entry) -> None:
         self.check_free(entry.name)
         self.entries[entry.name.lower()] = entry
+
+    def add_aggregate(self, aggregate: Aggregate) -> None:
+        """Hold an aggregate by its name; it hides a built-in one."""
+        if aggregate.name.lower() in self.aggregates:
+            raise MillstreamError(f'aggregate "{aggregate.name}" exists already')
+        self.aggregates[aggregate.name.lower()] = aggregate
+
+    def aggregate(self, name: str) -> Aggregate | None:
+        """The aggregate of a name: one that is held here, or a built-in."""
+        return self.aggregates.get(name.lower()) or builtin(name)
 
     def check_free(self, name: str) -> None:
         """An error if something has the name already."""
@@ -178,7 +253,9 @@ class Catalog:
         return MillstreamError(f'{kind} "{name}" does not exist', hint=hint)
 
     def drop(self, name: str) -> None:
+        """Remove a name; as a view it does not read anything any more."""
         del self.entries[name.lower()]
+        self.forget_reads(name)
 
 
 def kind_of(entry: Entry) -> str:

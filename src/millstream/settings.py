@@ -9,12 +9,16 @@ from millstream.errors import MillstreamError, closest
 
 CHOICES = {
     "rules": ("on", "fixed", "off"),
-    "sharing": ("on", "off"),
     "strategy": ("negative", "direct", "update_pattern"),
     "negation": ("measured", "ends", "negative"),
-    "search": ("ops", "naive"),
-    "native": ("on", "off"),
 }
+NOT_YET = {
+    "sharing": "what queries have in common is always computed once",
+    "search": "there is only one search so far",
+    "native": "what has compiled code always uses it",
+}
+"""Settings that are planned, and why each of them would change nothing today."""
+
 NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
 NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
 """Ways of leaving under which no row is given out open that has an end."""
@@ -29,29 +33,26 @@ class Settings:
     `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
     known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
-    in percent, after which a part of an index is cleared of expired rows. `sharing`, `search` and
-    `native` are accepted for scripts that set them: what they choose between has one way so far.
+    in percent, after which a part of an index is cleared of expired rows. A setting exists only
+    when it does something: those that are to come are refused.
     """
 
     batch_rows: int = 1_000_000
     buckets: int = 0
     rules: str = "on"
-    sharing: str = "on"
     strategy: str = "update_pattern"
     negation: str = "measured"
     lazy: int = 50
-    search: str = "ops"
-    native: str = "on"
 
     @property
     def ending(self) -> str:
-        """How rows are told to leave: the strategy, and what stands above negations."""
+        """How ends are emitted: the strategy, and what stands above negations."""
         return (
             f"{self.strategy} {self.negation}" if self.strategy == UPDATE_PATTERN else self.strategy
         )
 
     def with_ending(self, ending: str) -> Settings:
-        """The settings under which rows are told to leave in this way."""
+        """The settings under which ends are emitted in this way."""
         strategy, _, negation = ending.partition(" ")
         return replace(self, strategy=strategy, negation=negation or self.negation)
 
@@ -80,8 +81,13 @@ class Settings:
                 )
             number: dict[str, Any] = {key: int(value)}
             return replace(self, **number)
-        near = closest(name, [*CHOICES, *NUMBERS])
         known = ", ".join(sorted([*CHOICES, *NUMBERS]))
+        if key in NOT_YET:
+            raise MillstreamError(
+                f'setting "{key}" cannot be set yet: {NOT_YET[key]}',
+                hint=f"Leave it out. The settings are {known}.",
+            )
+        near = closest(name, [*CHOICES, *NUMBERS])
         raise MillstreamError(
             f'setting "{name}" does not exist',
             hint=f'Did you mean "{near}"?' if near else f"Write one of {known}.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from errors.cases import session
+from errors.cases import database
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
     GroupBy,
@@ -18,7 +19,6 @@ from millstream.operators import (
     TableScan,
     UnionAll,
 )
-from millstream.session import Session
 
 ROWS_STAY = [
     "SELECT item FROM bids [Now] WHERE item IN (SELECT item FROM hot)",
@@ -33,7 +33,7 @@ ROWS_STAY = [
 
 
 def plan_of(query: str) -> Node:
-    return session().execute(query)[-1].plan
+    return database().execute(query)[-1].plan
 
 
 def kinds(plan: Node) -> set[type]:
@@ -113,7 +113,7 @@ def test_a_latent_stream_may_be_joined_with_itself() -> None:
 
 
 def test_order_by_without_limit_is_told_to_have_no_effect() -> None:
-    (query,) = session().execute("SELECT item FROM bids [Now] ORDER BY price")
+    (query,) = database().execute("SELECT item FROM bids [Now] ORDER BY price")
     assert any("ORDER BY without LIMIT has no effect" in n.message for n in query.notices)
 
 
@@ -123,7 +123,7 @@ def test_views_that_double_are_planned_once() -> None:
         f"CREATE VIEW v{i} AS SELECT * FROM v{i - 1} UNION ALL SELECT * FROM v{i - 1};"
         for i in range(1, 23)
     ]
-    whole = Session(tell=lambda text: None)
+    whole = Database(tell=lambda text: None)
     started = time.process_time()
     whole.execute(
         "CREATE STREAM bids (ts int, item int) ORDER BY ts;"

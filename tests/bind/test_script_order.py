@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millstream.bind.names.script_order import script_order
+from millstream.database import Database
 from millstream.lang import parse_script
-from millstream.session import Session
 
 STREAM = "CREATE STREAM s (t int, k int) ORDER BY t"
 CASES = [
@@ -41,8 +41,8 @@ def test_names_that_exist_are_not_looked_for() -> None:
 
 
 def test_results_keep_their_names_and_order() -> None:
-    session = Session()
-    made = session.execute(f"SELECT k FROM v; {STREAM}; CREATE VIEW v AS SELECT k FROM s [Now]")
-    made += session.execute("SELECT k FROM s [Now]")
+    database = Database()
+    made = database.execute(f"SELECT k FROM v; {STREAM}; CREATE VIEW v AS SELECT k FROM s [Now]")
+    made += database.execute("SELECT k FROM s [Now]")
     assert [query.name for query in made] == ["q1", "v", "q2"]
-    assert list(session.queries) == ["q1", "v", "q2"]
+    assert list(database.queries) == ["q1", "v", "q2"]

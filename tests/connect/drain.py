@@ -10,7 +10,7 @@ def drain(source, rows, columns=None):
     position, good, errors, beats = source.start(), [], [], []
     while True:
         slices, position, ended = source.plan(_through_json(position), rows)
-        assert sum(s.rows for s in slices) <= rows
+        assert sum(s.rows or 0 for s in slices) <= rows
         for piece in slices:
             read_batch = source.read(
                 Slice.from_json(_through_json(piece.to_json())), columns or source.schema.names

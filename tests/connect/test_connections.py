@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from millstream.connect import open_source
-from millstream.connect.generator import open_generator
 from millstream.errors import MillstreamError
 
 TYPES = {
@@ -114,8 +113,8 @@ def test_bounded_end_and_followed_end():
 
 def test_paced_by_the_clock():
     now = [1000.0]
-    source = open_generator(
-        "generate:connections?rate=100", "link3", pa.schema([("ts", pa.int64())]), True
+    source = open_source(
+        "generate:connections?rate=100", "link3", pa.schema([("ts", pa.int64())]), {}, ".", True
     )
     object.__setattr__(source, "clock", lambda: now[0])
     position = source.start()

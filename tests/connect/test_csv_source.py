@@ -138,7 +138,9 @@ def test_a_row_that_is_too_long(opened, quote, rows):
 
 
 def test_a_row_longer_than_any_piece_is_found_in_little_memory(opened, monkeypatch):
-    records = import_module("millstream.connect.records")  # millstream.connect is a function, too
+    records = import_module(
+        "millstream.connect.files.records"
+    )  # millstream.connect is a function, too
     monkeypatch.setattr(records, "MOST_BYTES", 4096)
     text = "item,price,who\n1,2,a\n2,3," + "x" * 3_000_000 + "\n3,4,c\n"
     source = opened("a.csv", text, BIDS, max_row_bytes="1000")

@@ -8,7 +8,6 @@ import pytest
 from drain import drain
 
 from millstream.connect import open_source
-from millstream.connect.generator import open_generator
 from millstream.errors import MillstreamError
 
 TYPES = {
@@ -101,7 +100,7 @@ def test_bounded_end_and_followed_end():
 def test_paced_by_the_clock():
     now = [1000.0]
     schema = pa.schema([("ts", pa.timestamp("us"))])
-    source = open_generator("generate:auction?rate=100", "feed", schema, True)
+    source = open_source("generate:auction?rate=100", "feed", schema, {}, ".", True)
     object.__setattr__(source, "clock", lambda: now[0])
     position = source.start()
     assert source.plan(position, 1000) == ([], position, False)

@@ -7,6 +7,7 @@ import json
 import math
 from decimal import Decimal
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -144,3 +145,44 @@ def test_parquet_is_there_as_a_whole(tmp_path):
     assert pq.read_table(path).num_rows == 4
     ParquetSink.write(path, rows.schema, [])
     assert pq.read_table(path).num_rows == 0
+
+
+ONE_COLUMN = {
+    "int": (pa.int64(), [1, None, 3, None]),
+    "double": (pa.float64(), [None, 0.5]),
+    "timestamp": (pa.timestamp("us"), [dt.datetime(2024, 1, 1), None]),
+    "boolean": (pa.bool_(), [None, None]),
+    "text": (pa.string(), ["a", None, "b,c", None, '"']),
+}
+
+
+@pytest.mark.parametrize("name", ONE_COLUMN)
+def test_null_in_a_file_of_one_column_is_a_row(tmp_path, name):
+    """An empty line is no row to most readers: NULL is `""`, and is read back as NULL."""
+    rows = batch(a=ONE_COLUMN[name])
+    path = str(tmp_path / "a.csv")
+    with TextSink(path, rows.schema, "csv") as sink:
+        sink.append(rows)
+    values = rows.column(0).to_pylist()
+    with open(path, newline="") as file:
+        cells = [row[0] for row in csv.reader(file)][1:]
+    assert [cell == "" for cell in cells] == [value is None for value in values]
+    source = open_source("a.csv", "s", rows.schema, {}, str(tmp_path), False)
+    found = source.read(source.plan(source.start(), 10)[0][0], ["a"])
+    assert found.errors.num_rows == 0 and found.rows.to_pylist() == rows.to_pylist()
+    options = """header = true, delim = ',', quote = '"', escape = '"'"""
+    sql = f"SELECT a FROM read_csv('{path}', {options})"
+    theirs = [row[0] for row in duckdb.sql(sql).fetchall()]
+    assert [value is None for value in theirs] == [value is None for value in values]
+
+
+def test_an_empty_string_stays_one_beside_other_columns_only(tmp_path):
+    """In a file of one column nothing but `""` can stand for either: it is read as NULL."""
+    for width, expected in ((1, [None, None, "x"]), (2, ["", None, "x"])):
+        columns = {"a": (pa.string(), ["", None, "x"]), "b": (pa.int64(), [1, 2, 3])}
+        rows = batch(**dict(list(columns.items())[:width]))
+        with TextSink(str(tmp_path / "a.csv"), rows.schema, "csv") as sink:
+            sink.append(rows)
+        source = open_source("a.csv", "s", rows.schema, {}, str(tmp_path), False)
+        found = source.read(source.plan(source.start(), 10)[0][0], ["a"])
+        assert found.rows.column(0).to_pylist() == expected

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from millstream.connect.appended import FAULTS, append_batch, read_batches
-from millstream.connect.statement_source import StatementSource
+from millstream.connect.statements.appended import FAULTS, append_batch, read_batches
+from millstream.connect.statements.statement_source import StatementSource
 from millstream.errors import MillstreamError
 
 SCHEMA = pa.schema([("op", pa.string()), ("ts", pa.int64()), ("item", pa.string())])
@@ -87,19 +87,11 @@ def test_what_could_not_be_read_takes_numbers_and_gives_bad_rows(tmp_path):
     assert first.rows.num_rows == 0 and second.seq.tolist() == [2]
 
 
-def test_a_batch_that_was_not_finished_is_not_seen_and_written_over(tmp_path):
+def test_a_batch_that_is_damaged_is_named(tmp_path):
     spool = tmp_path / "changes"
     append_batch(spool, rows(1))
-    size = spool.stat().st_size
     append_batch(spool, rows(2))
-    with open(spool, "r+b") as file:
-        file.truncate(size + 20)
-    assert [batch.num_rows for _, batch in read_batches(spool)] == [1]
-    append_batch(spool, rows(3))
-    assert [b.column("ts").to_pylist() for _, b in read_batches(spool)] == [[1], [3]]
-
-
-def test_largest():
-    source = StatementSource("t", SCHEMA, rows(1, 9, 4), None, False)
-    slices, _, _ = source.plan(source.start(), 10)
-    assert source.largest(slices[0], "ts") == 9
+    last = sorted(spool.iterdir())[-1]
+    last.write_bytes(last.read_bytes()[:20])
+    with pytest.raises(MillstreamError, match=r"000000000001.* is damaged"):
+        list(read_batches(spool))

@@ -25,8 +25,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from millstream.connect import encode, header
+from millstream.database import Database
 from millstream.errors import MillstreamError
-from millstream.session import Session
 from millstream.testing import run_script
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,9 +73,10 @@ class Example:
         """Carry the example out."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in self.files.items():
+                Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
                 Path(folder, name).write_text(text)
             told: list[str] = []
-            session = Session(base=folder, tell=told.append)
+            session = Database(base=folder, tell=told.append)
             session.execute(self.setup)
             try:
                 queries = session.execute(self.script)

@@ -1,4 +1,4 @@
-"""The tables of the manual that are made from the code: functions, aggregates, settings.
+"""The tables of the manual that are made from the code: functions, aggregates, settings, options.
 
 A page holds them between `<!-- table NAME -->` and `<!-- end -->`. Run as a program it writes them.
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
 
 from docs.examples import ROOT, as_csv
-from millstream.aggregates.builtin import ALIASES as OTHER_AGGREGATES
-from millstream.aggregates.builtin import NAMES, result_type
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import BUILTINS
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
 from millstream.algebra.types import (
     BOOLEAN,
@@ -28,6 +29,10 @@ from millstream.algebra.types import (
     type_name,
 )
 from millstream.bind.expressions.vocabulary import ALIASES
+from millstream.connect.files import FILES
+from millstream.connect.generate import GENERATE
+from millstream.connect.options import OF_STREAMS, Option, Options
+from millstream.connect.postgres import POSTGRES
 from millstream.settings import CHOICES, NUMBERS, Settings
 from millstream.testing import run_script
 
@@ -136,43 +141,13 @@ MEANINGS: dict[str, tuple[str, str]] = {
 }
 """What a function means, and an example that is run."""
 
-AGGREGATES = {
-    "count": ("`count(*)`, `count(x)`", "how many rows, or values"),
-    "sum": ("`sum(x)`", "the sum"),
-    "avg": ("`avg(x)`", "the mean"),
-    "min": ("`min(x)`", "the least value"),
-    "max": ("`max(x)`", "the greatest value"),
-    "var_samp": ("`var_samp(x)`", "variance of a sample; NULL for fewer than 2 values"),
-    "var_pop": ("`var_pop(x)`", "variance of all there is"),
-    "stddev_samp": ("`stddev_samp(x)`", "standard deviation of a sample; NULL for fewer than 2"),
-    "stddev_pop": ("`stddev_pop(x)`", "standard deviation of all there is"),
-    "median": ("`median(x)`", "the value in the middle"),
-    "quantile": ("`quantile(x, 0.9)`", "the value at a constant fraction from 0 to 1"),
-    "first": ("`first(x)`", "the value that came first of those present; it may be NULL"),
-    "last": ("`last(x)`", "the value that came last; it may be NULL"),
-    "min_by": ("`min_by(x, y)`", "x of the row in which y is least; of several the least x"),
-    "max_by": ("`max_by(x, y)`", "x of the row in which y is greatest; of several the greatest x"),
-    "count_distinct": ("`count(DISTINCT x)`", "how many different values"),
-    "bool_and": ("`bool_and(x)`", "whether all are true"),
-    "bool_or": ("`bool_or(x)`", "whether any is true"),
-    "string_agg": (
-        "`string_agg(x, ', ')`",
-        "all values as one text; without a separator `,`",
-    ),
-    "array_agg": ("`array_agg(x)`", "all values as an array, NULL too"),
-    "collect_set": ("`collect_set(x)`", "the different values as an array, ascending"),
-}
-
 SETTINGS = {
     "batch_rows": "rows per batch and source",
     "buckets": "into how many parts state and work are divided; 0 is one for every core",
     "rules": "rewrite plans before they run; `fixed` without rules for which the cost decides",
-    "sharing": "accepted; what queries have in common is always computed once",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
-    "negation": "how rows of a negation are told to leave under `update_pattern`",
-    "search": "accepted; there is one so far",
-    "native": "accepted; there is one so far",
+    "negation": "how ends of rows of a negation are emitted under `update_pattern`",
 }
 
 
@@ -197,10 +172,10 @@ def aliases() -> Iterator[str]:
 def aggregates() -> Iterator[str]:
     yield "| written | gives | of | also called |"
     yield "|---|---|---|---|"
-    for name in NAMES:
-        written, meaning = AGGREGATES[name]
-        others = ", ".join(f"`{a}`" for a, of in OTHER_AGGREGATES.items() if of == name)
-        yield f"| {written} | {meaning} | {_takes(name)} | {others} |"
+    for aggregate in BUILTINS:
+        written = "`, `".join(re.split(r"(?<=\)), ", aggregate.usage))
+        others = ", ".join(f"`{alias}`" for alias in aggregate.aliases)
+        yield f"| `{written}` | {aggregate.meaning} | {_takes(aggregate)} | {others} |"
 
 
 def settings() -> Iterator[str]:
@@ -211,11 +186,40 @@ def settings() -> Iterator[str]:
         yield f"| `{name}` | {allowed} | {value} | {SETTINGS[name]} |"
 
 
+def file_options() -> Iterator[str]:
+    """The options of files, and of which formats they are."""
+    formats = {options: options.of.split()[1] for options in FILES.options}
+    options = {option.name: option for of in FILES.options for option in of.declared}
+    yield "| option | for | meaning | default |"
+    yield "|---|---|---|---|"
+    for name, option in options.items():
+        mine = [format for of, format in formats.items() if name in of.names]
+        those = "all" if len(mine) == len(formats) else ", ".join(mine)
+        yield f"| `{name}` | {those} | {option.meaning} | {_default(option)} |"
+
+
+def options_of(options: Options) -> Iterator[str]:
+    """The options of one kind of source."""
+    yield f"| {options.word} | meaning | default |"
+    yield "|---|---|---|"
+    for option in options.declared:
+        yield f"| `{option.name}` | {option.meaning} | {_default(option)} |"
+
+
+def _default(option: Option) -> str:
+    return option.otherwise or f"`{option.default}`"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "functions": functions,
     "aliases": aliases,
     "aggregates": aggregates,
     "settings": settings,
+    "file_options": file_options,
+    "stream_options": partial(options_of, OF_STREAMS),
+    "postgres_options": partial(options_of, POSTGRES.options[0]),
+    "auction": partial(options_of, GENERATE.options[0]),
+    "connections": partial(options_of, GENERATE.options[1]),
 }
 
 
@@ -249,20 +253,21 @@ def _gives(function: Function) -> str:
     return "any type" if len(found) >= len(TYPES) else ", ".join(found)
 
 
-def _takes(name: str) -> str:
-    taken = [t for t in TYPES if result_type(name, t) is not None]
+def _takes(aggregate: Aggregate) -> str:
+    taken = [t for t in TYPES if aggregate.result(t) is not None]
     names = [type_name(t).partition("(")[0] for t in taken]
     return "any type" if len(names) == len(TYPES) else ", ".join(names)
 
 
 def _evaluate(expressions: list[str]) -> list[str]:
-    """The values of expressions over one row, as they stand in a CSV file."""
+    """The values of expressions over one row, as they stand in a CSV file; nothing for NULL."""
     columns = ", ".join(f"{text} AS c{i}" for i, text in enumerate(expressions))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "s.csv").write_text("ts,name\n2024-05-01 10:20:30,lamp\n")
         stream = "CREATE STREAM s (ts timestamp, name string) ORDER BY ts SOURCE 's.csv';"
         table = run_script(f"{stream} SELECT {columns} FROM s;", folder)["q1"]
-    return [as_csv(table.select([i + 1])).splitlines()[1] for i in range(len(expressions))]
+    cells = [table.select([i + 1]) for i in range(len(expressions))]
+    return ["" if c.column(0).null_count else as_csv(c).splitlines()[1] for c in cells]
 
 
 def _bar(text: str) -> str:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.algebra.changes import Changes
+from millstream.database import Database
 from millstream.engine.clock import Header
 from millstream.engine.hot_keys import KeySample
 from millstream.engine.messages import (
@@ -22,7 +23,6 @@ from millstream.engine.messages import (
 )
 from millstream.engine.states import FileStates, MemoryStates
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.spark.wire import DRIVER, KINDS, Wire, messages_in
 from millstream.testing.run import KeptResults
 
@@ -52,7 +52,7 @@ def test_states_in_memory_and_in_files_give_the_same(tmp_path: Path) -> None:
     (tmp_path / "bids.csv").write_text("\n".join(["ts,item,price", *rows]) + "\n")
     found = []
     for states in (MemoryStates(), FileStates(str(tmp_path / "state"))):
-        session = Session(base=str(tmp_path))
+        session = Database(base=str(tmp_path))
         session.pin("batch_rows", "7")
         session.execute(SCRIPT)
         kept = KeptResults()

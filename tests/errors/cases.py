@@ -1,12 +1,12 @@
-"""The wrong scripts of errors.txt, and a session that knows some streams, tables and views."""
+"""The wrong scripts of errors.txt, and a database that knows some streams, tables and views."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
+from millstream.database import Database
 from millstream.errors import MillstreamError
-from millstream.session import Session
 
 HERE = Path(__file__).parent
 DATA = HERE / "data"
@@ -17,12 +17,9 @@ CASES = [
 ]
 
 
-def session() -> Session:
-    """A session in which the prelude has been carried out."""
-    fresh = Session(base=str(DATA), tell=lambda text: None)
-    fresh.catalog.entries.update(_known().catalog.entries)
-    fresh.queries.update(_known().queries)
-    return fresh
+def database() -> Database:
+    """A database in which the prelude has been carried out."""
+    return _known().copy()
 
 
 def message(error: MillstreamError) -> str:
@@ -32,7 +29,7 @@ def message(error: MillstreamError) -> str:
 
 
 @cache
-def _known() -> Session:
-    known = Session(base=str(DATA), tell=lambda text: None)
+def _known() -> Database:
+    known = Database(base=str(DATA), tell=lambda text: None)
     known.execute(PRELUDE)
     return known

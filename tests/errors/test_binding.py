@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from errors.cases import DATA, session
+from errors.cases import DATA, database
 from errors.test_fuzz import DECLARED
 from millstream.testing import run_script
 
@@ -54,13 +54,13 @@ def test_answer(query: str, rows: list[tuple[object, ...]]) -> None:
 
 
 def test_bare_queries_leave_out_names_that_are_taken() -> None:
-    fresh = session()
+    fresh = database()
     fresh.execute("CREATE VIEW Q1 AS SELECT item FROM bids [Now]; SELECT item FROM bids [Now]")
     assert list(fresh.queries)[-2:] == ["Q1", "q2"]
 
 
 def test_dropping() -> None:
-    fresh = session()
+    fresh = database()
     fresh.execute("SELECT item FROM bids [Now]; DROP QUERY Q1; DROP STREAM Cheap; DROP VIEW hot")
     fresh.execute("DROP STREAM bids; DROP TABLE items; DROP VIEW IF EXISTS hot")
     assert list(fresh.queries) == []

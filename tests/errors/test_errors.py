@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from errors.cases import CASES, message, session
+from errors.cases import CASES, database, message
 from millstream.errors import MillstreamError
 
 
@@ -19,7 +19,7 @@ def test_there_are_enough_cases() -> None:
 @pytest.mark.parametrize(("script", "expected"), CASES, ids=[script for script, _ in CASES])
 def test_error(script: str, expected: str) -> None:
     with pytest.raises(MillstreamError) as caught:
-        session().execute(script)
+        database().execute(script)
     assert message(caught.value) == expected
 
 

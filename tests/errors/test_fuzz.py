@@ -14,9 +14,9 @@ import time
 import pytest
 
 from errors.cases import DATA
+from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
-from millstream.session import Session
 
 pytestmark = pytest.mark.slow
 
@@ -279,12 +279,12 @@ def expression(draw: random.Random, depth: int) -> str:
 
 def carry_out(script: str) -> bool:
     """Bind and run the script; False when it was refused, as it should be."""
-    session = Session(base=str(DATA), tell=lambda text: None)
+    database = Database(base=str(DATA), tell=lambda text: None)
     try:
-        session.execute(script)
-        session.pin("buckets", "2")
-        if session.streams:
-            LocalHost(session.job(), session.sources(follow=False), []).run()
+        database.execute(script)
+        database.pin("buckets", "2")
+        if database.streams:
+            LocalHost(database.job(), database.sources(follow=False), []).run()
         return True
     except MillstreamError as error:
         told = error.message

@@ -17,7 +17,7 @@ from spark.running import run_on_spark
 import millstream.local.host
 from examples.nexmark_batch import ARRIVALS, BATCH
 from examples.replay import EPOCH, Replay
-from millstream.session import Session
+from millstream.database import Database
 from millstream.testing import run_script
 
 duckdb = pytest.importorskip("duckdb", reason="the answers are compared with those of DuckDB")
@@ -35,13 +35,13 @@ SAMPLES = 20
 ON_SPARK = ("local_items", "category_prices", "highest_bids")
 
 
-def session_of(script: str) -> Session:
-    session = Session(base=str(FOLDER), tell=lambda text: None)
+def session_of(script: str) -> Database:
+    session = Database(base=str(FOLDER), tell=lambda text: None)
     session.execute(script)
     return session
 
 
-def rows_of(session: Session) -> dict[str, pa.Table]:
+def rows_of(session: Database) -> dict[str, pa.Table]:
     """All rows of the generated streams."""
     tables = {}
     for name, source in session.sources(follow=False).items():
@@ -74,7 +74,7 @@ def instants(tables: dict[str, pa.Table]) -> list[int]:
 
 
 def check(
-    session: Session,
+    session: Database,
     results: dict[str, pa.Table],
     name: str,
     connection: duckdb.DuckDBPyConnection,
@@ -94,12 +94,12 @@ def check(
 
 
 @pytest.fixture(scope="module")
-def session() -> Session:
+def session() -> Database:
     return session_of(SCRIPT)
 
 
 @pytest.fixture(scope="module")
-def tables(session: Session) -> dict[str, pa.Table]:
+def tables(session: Database) -> dict[str, pa.Table]:
     """What the streams bring; the auctions with their expiry, which the closings tell."""
     found = rows_of(session)
     expires = found["closings"]["expires"]
@@ -124,7 +124,7 @@ def results_on_spark(spark) -> dict[str, pa.Table]:
     return run_on_spark(spark, script, FOLDER, {"batch_rows": "2000"})
 
 
-def test_every_query_is_compared(session: Session) -> None:
+def test_every_query_is_compared(session: Database) -> None:
     assert set(session.queries) == set(BATCH)
 
 

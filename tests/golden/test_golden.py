@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from millstream.database import Database
 from millstream.engine.outputs import COMPLETE
 from millstream.engine.receivers import Folder
 from millstream.local.host import LocalHost
 from millstream.plan.distribute import distribute
 from millstream.plan.text import parse_plan
 from millstream.rules import optimize
-from millstream.session import Session
 from millstream.testing.bounded import Bounded, as_bounded_script, is_bounded
 from millstream.testing.golden import check_golden
 from millstream.testing.golden_file import read_golden
@@ -36,10 +36,10 @@ def test_file_is_as_expected(path):
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_plans_are_read_as_they_are_printed(path, tmp_path):
     defined = Definitions.of(read_golden(path), str(tmp_path))
-    for query in defined.session.queries.values():
+    for query in defined.database.queries.values():
         bound = query.content_root or query.changes_root
         for plan in (bound, optimize(bound), distribute(optimize(bound))):
-            assert parse_plan(plan.text, defined.session.catalog) == plan
+            assert parse_plan(plan.text, defined.database.catalog) == plan
 
 
 @pytest.mark.parametrize("path", BOUNDED, ids=name_of)
@@ -55,9 +55,9 @@ def test_most_files_can_run_on_another_host():
 
 def run_to_folder(bounded: Bounded, out: Path) -> None:
     """What `millstream run --host local --changes --out` does with a script."""
-    session = Session(base=str(bounded.script.parent), tell=lambda text: None)
-    session.execute(bounded.script.read_text())
-    stored = frozenset(q.name for q in session.queries.values() if q.form == COMPLETE)
+    database = Database(base=str(bounded.script.parent), tell=lambda text: None)
+    database.execute(bounded.script.read_text())
+    stored = frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
     schemas = {name: shape.schema for name, shape in bounded.shapes.items() if name not in stored}
-    host = LocalHost(session.job(stored), session.sources(False), [Folder(out, "csv", schemas)])
+    host = LocalHost(database.job(stored), database.sources(False), [Folder(out, "csv", schemas)])
     host.run()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from millstream.database import Database
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing.run import KeptResults
 
 STREAMS = """
@@ -21,7 +21,7 @@ class Live:
 
     def __init__(self, folder: Path, views: dict[str, str], settings: dict[str, str]) -> None:
         self.folder = folder
-        self.session = Session(base=str(folder), tell=lambda text: None)
+        self.session = Database(base=str(folder), tell=lambda text: None)
         for name, value in settings.items():
             self.session.pin(name, value)
         self.session.execute(STREAMS)

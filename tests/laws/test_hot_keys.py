@@ -13,11 +13,11 @@ from laws.hot import write_hot
 from laws.scale import SCALE
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import INFINITY
+from millstream.database import Database
 from millstream.engine import hot_keys
 from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, KeySample
 from millstream.engine.level import Level
 from millstream.operators import Join, SkewSplit
-from millstream.session import Session
 from millstream.testing import run_script
 
 CONFIGURATIONS = {
@@ -164,9 +164,9 @@ JOINED = "bids [Range 5] b JOIN sold [Range 9] s ON b.item = s.item"
 
 
 def plan_of(query: str):
-    session = Session(tell=lambda text: None)
-    session.execute(STREAMS + query)
-    return session.job().graph.nodes
+    database = Database(tell=lambda text: None)
+    database.execute(STREAMS + query)
+    return database.job().graph.nodes
 
 
 @pytest.mark.parametrize(

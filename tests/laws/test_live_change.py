@@ -159,10 +159,11 @@ def test_a_change_plans_the_new_query_and_no_other(tmp_path, monkeypatch) -> Non
     planned: list[str] = []
     from millstream.engine import job
 
-    physical = job.physical
-    monkeypatch.setattr(
-        job, "physical", lambda root, *rest: planned.append(root.text) or physical(root, *rest)
-    )
+    for name in ("chosen", "carried_out"):
+        make = getattr(job, name)
+        monkeypatch.setattr(
+            job, name, lambda root, *rest, make=make: planned.append(root.text) or make(root, *rest)
+        )
     live.add("many", ABOVE["many"])
     assert planned and all("n > 1" in text for text in planned)
     planned.clear()

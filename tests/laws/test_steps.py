@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from millstream.database import Database
 from millstream.local.host import LocalHost
 from millstream.operators import Exchange, GroupBy
-from millstream.session import Session
 
 LARGE = "SELECT STREAMED count(*) AS n FROM bids [Range 5];"
 SMALL = "SELECT STREAMED sum(price) AS total FROM bids [Range 5] WHERE item = 3;"
@@ -24,14 +24,16 @@ def host(tmp_path):
     )
 
     def make(*queries: str) -> LocalHost:
-        session = Session()
-        session.pin("buckets", "1")
-        session.execute(
+        database = Database()
+        database.pin("buckets", "1")
+        database.execute(
             "CREATE STREAM bids (item bigint, price bigint, ts bigint) ORDER BY ts "
             f"SOURCE '{tmp_path}/bids.csv';" + "".join(queries)
         )
-        job = session.job()
-        sources = {name: session.open(stream, follow=False) for name, stream in job.streams.items()}
+        job = database.job()
+        sources = {
+            name: database.open(stream, follow=False) for name, stream in job.streams.items()
+        }
         return LocalHost(job, sources, [])
 
     return make

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from millstream.database import Database
 from millstream.local.host import LocalHost
-from millstream.session import Session
 
 QUERIES = {
     "distinct": "SELECT DISTINCT k FROM s [Range 6]",
@@ -56,11 +56,11 @@ def test_content_after_every_batch(
     times = sorted(chance.randrange(60) for _ in range(90))
     rows = [(t, chance.randrange(7)) for t in times]
     (tmp_path / "s.csv").write_text("t,k\n" + "".join(f"{t},{k}\n" for t, k in rows))
-    session = Session(base=str(tmp_path), tell=lambda text: None)
-    session.execute(f"SET batch_rows = {rows_each}; SET buckets = 2;")
-    session.execute("CREATE STREAM s (t int, k int) ORDER BY t SOURCE 's.csv';")
-    query = session.query(QUERIES[name])
-    host = LocalHost(session.job(), session.sources(follow=False), [])
+    database = Database(base=str(tmp_path), tell=lambda text: None)
+    database.execute(f"SET batch_rows = {rows_each}; SET buckets = 2;")
+    database.execute("CREATE STREAM s (t int, k int) ORDER BY t SOURCE 's.csv';")
+    query = database.query(QUERIES[name])
+    host = LocalHost(database.job(), database.sources(follow=False), [])
     looked, content = 0, host.content(query.name)
     for strategy in cycle(TURNS[turns]):
         if host.is_done:

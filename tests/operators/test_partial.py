@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import DAWN, Domain, Span
@@ -25,7 +26,7 @@ COLUMNS = (
     ("time", TIMESTAMP),
 )
 CALLS = tuple(
-    AggregateCall(f"{function}_{name}", function, (name,), dict(COLUMNS)[name])
+    AggregateCall(f"{function}_{name}", named(function), (name,), dict(COLUMNS)[name])
     for name, functions in {
         "summed": ("sum", "avg", "count"),
         "ended": ("min", "max"),

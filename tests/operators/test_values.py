@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import DAWN, INFINITY, Domain, Span
@@ -169,9 +169,10 @@ def expected(rows: list[tuple], key: str | None, value: Callable, instant: int) 
     ("function", "arguments", "value"), CASES, ids=[f"{c[0]} of {c[1][0]}" for c in CASES]
 )
 def test_values_at_every_instant(function, arguments, value, key):
-    kind = result_type(function, KIND[arguments[0]])
+    aggregate = named(function)
+    kind = aggregate.result(KIND[arguments[0]])
     parameter = ";" if function.startswith("string_agg") else None
-    call = AggregateCall("x", function, arguments, kind, parameter)
+    call = AggregateCall("x", aggregate, arguments, kind, parameter)
     node = GroupBy((key,) if key else (), (call,), BIDS)
     chance = random.Random(f"{function} {arguments} {key}")
     for size in (10, 40):

@@ -163,7 +163,10 @@ def random_window(rng: Random, source: Readable) -> Window | None:
         case 7:
             return Window("rows", rows=rows, partition_by=by, range=length if by else None)
         case 8:
-            return Window("range", range=length, slide=rng.choice((1, 2, 3, 5, 7)) * unit)
+            slide = rng.choice((1, 2, 3, 5, 7)) * unit
+            if length == 12 * unit:
+                return Window("unbounded", slide=slide)
+            return Window("range", range=length, slide=slide)
     by = by if rng.random() < 0.5 else ()
     return Window("rows", rows=rows, partition_by=by, slide=rng.choice((1, 2, 2, 3, 4)))
 

@@ -178,14 +178,19 @@ def source_sql(source: Source, query: Query, domain: str) -> str:
     return f"{text}{tail}"
 
 
+def slide_sql(window: Window, domain: str) -> str:
+    """The slide of a window by time."""
+    return f" Slide {duration_sql(window.slide, domain)}" if window.slide else ""
+
+
 def window_sql(window: Window, domain: str) -> str:
     match window.kind:
         case "now":
             return "[Now]"
         case "unbounded":
-            return "[Range Unbounded]"
+            return f"[Range Unbounded{slide_sql(window, domain)}]"
         case "range":
-            slide = f" Slide {duration_sql(window.slide, domain)}" if window.slide else ""
+            slide = slide_sql(window, domain)
             return f"[Range {duration_sql(window.range, domain)}{slide}]"
     by = f"Partition By {', '.join(window.partition_by)} " if window.partition_by else ""
     rows = "Unbounded" if window.rows is None else window.rows

@@ -30,11 +30,16 @@ def content(window: Window, names: list[str], elements: list[Element], at: int) 
         case "now":
             return [e for e in elements if e.ts == at]
         case "unbounded":
-            return [e for e in elements if e.ts <= at]
+            return [e for e in elements if e.ts <= last_point(window, at)]
         case "range":
-            point = at // window.slide * window.slide if window.slide else at
+            point = last_point(window, at)
             return [e for e in elements if e.ts <= point <= e.ts + window.range]
     return rows_content(window, names, [e for e in elements if e.ts <= at], at)
+
+
+def last_point(window: Window, at: int) -> int:
+    """The instant at which a window by time was last moved: the last multiple of its slide."""
+    return at // window.slide * window.slide if window.slide else at
 
 
 def rows_content(
@@ -60,6 +65,6 @@ def turning_points(window: Window, elements: list[Element]) -> set[int]:
         points |= {e.ts + 1 for e in elements}
     if window.range is not None:
         points |= {e.ts + window.range + 1 for e in elements}
-    if window.kind == "range" and window.slide:
+    if window.kind in ("range", "unbounded") and window.slide:
         points |= {-(-point // window.slide) * window.slide for point in points}
     return points

@@ -20,6 +20,7 @@ from millstream.algebra.expressions import (
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN, DOUBLE
+from millstream.database import Database
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.local.host import LocalHost
@@ -41,7 +42,6 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
-from millstream.session import Session
 from millstream.testing.run import KeptResults
 
 SCRIPT = "".join(
@@ -291,7 +291,7 @@ class Trial:
     seed: int
     folder: str
     plan: Node
-    session: Session
+    session: Database
 
     @property
     def form(self) -> str:
@@ -322,7 +322,7 @@ def made(seed: int, folder: str, focus: str = "") -> Trial:
     """The trial of a seed, its data written to a folder."""
     rng = random.Random(seed)
     write_data(rng, Path(folder), BURSTS if focus == "aggregate_in_two_phases" else STEPS)
-    session = Session(base=folder, tell=lambda text: None)
+    session = Database(base=folder, tell=lambda text: None)
     session.execute(SCRIPT)
     return Trial(seed, folder, Maker(rng, session).root(focus), session)
 

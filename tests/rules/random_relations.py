@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import (
     TRUE,
@@ -22,6 +22,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
+from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
     Distinct,
@@ -46,7 +47,6 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
-from millstream.session import Session
 
 STREAMS = ("alpha", "beta", "gamma")
 
@@ -56,7 +56,7 @@ class Relations:
     """Makes relations: every column it brings in has a name of its own."""
 
     rng: random.Random
-    session: Session
+    session: Database
     count: int = 0
     more_conditions: float = 0.15
 
@@ -187,11 +187,11 @@ class Relations:
         for _ in range(self.rng.randint(1, 3)):
             function = self.rng.choice(("count", "sum", "avg", "min", "max", "count_distinct"))
             argument = self.rng.choice(below.schema.names)
-            kind = result_type(function, below.schema.field(argument).type)
+            kind = named(function).result(below.schema.field(argument).type)
             arguments = (argument,)
             if kind is None or (function == "count" and self.rng.random() < 0.5):
                 function, arguments, kind = "count", (), INTEGER
-            calls.append(AggregateCall(self.name(), function, arguments, kind))
+            calls.append(AggregateCall(self.name(), named(function), arguments, kind))
         return GroupBy(keys, tuple(calls), below)
 
     def limited(self, depth: int) -> Node:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from millstream.algebra.node import Node, walk
+from millstream.database import Database
 from millstream.engine.outputs import Query
 from millstream.operators import GroupBy, Join, Scan
 from millstream.rules import Whole, optimize
-from millstream.session import Session
 
 STREAMS = """
 CREATE STREAM bids (ts int, item varchar, price int, bidder varchar) ORDER BY ts;
@@ -20,9 +20,9 @@ CREATE VIEW deals AS
 
 
 def registered(script: str) -> tuple[Query, ...]:
-    session = Session(tell=lambda text: None)
-    session.execute(STREAMS + script)
-    return tuple(session.queries.values())
+    database = Database(tell=lambda text: None)
+    database.execute(STREAMS + script)
+    return tuple(database.queries.values())
 
 
 def optimized(query: Query) -> Node:

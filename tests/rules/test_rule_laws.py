@@ -14,13 +14,13 @@ from rules.random_plans import Trial, trials
 from millstream import rules
 from millstream.algebra.expressions import Call
 from millstream.algebra.node import Node, map_inputs, walk
+from millstream.database import Database
 from millstream.operators import Filter
 from millstream.plan.distribute import distribute
 from millstream.plan.text import parse_plan
 from millstream.rules import OTHER_WAY, RULES, optimize
 from millstream.rules.push_filter_below_window import push_filter_below_window
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
-from millstream.session import Session
 
 pytestmark = pytest.mark.slow
 
@@ -32,8 +32,8 @@ STEPS_PER_NODE = 20
 """The optimizer comes to an end well before it has applied this many rules for each operator."""
 
 
-def session_of(script: str, folder: str) -> Session:
-    session = Session(base=folder, tell=lambda text: None)
+def session_of(script: str, folder: str) -> Database:
+    session = Database(base=folder, tell=lambda text: None)
     session.execute(script)
     return session
 

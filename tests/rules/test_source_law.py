@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from millstream.connect import parquet_source
+from millstream.connect.files import parquet_source
 from millstream.testing import run_script
 
 SCHEMA = pa.schema(

@@ -16,9 +16,9 @@ def faults(spark, path: Path, settings: tuple[str, ...] = ("batch_rows=6",)) -> 
     """What a golden file's whole run on Spark gives that it should not."""
     with tempfile.TemporaryDirectory() as folder:
         bounded = as_bounded_script(read_golden(path), folder)
-        session = load(bounded.script, settings, tell=lambda text: None)
+        database = load(bounded.script, settings, tell=lambda text: None)
         options = Options(bounded.script, out=Path(folder) / "out", changes=True)
-        job = session.job(frozenset(session.queries))
+        job = database.job(frozenset(database.queries))
         host = SparkHost(spark, job, lambda commit: receivers_for(job, options, commit))
         try:
             host.run()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.session import Session
+from millstream.database import Database
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults
 
@@ -17,12 +17,12 @@ def run_on_spark(
     checkpoint: str | None = None,
 ) -> dict[str, pa.Table]:
     """The results of a bounded script, as `millstream.testing.run_script` gives them."""
-    session = Session(base=str(base), tell=lambda text: None)
+    database = Database(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
-        session.pin(name, value)
-    session.execute(script)
+        database.pin(name, value)
+    database.execute(script)
     kept = KeptResults()
-    job = session.job(frozenset(session.queries))
+    job = database.job(frozenset(database.queries))
     host = SparkHost(spark, job, lambda commit: [kept], checkpoint)
     try:
         host.run()

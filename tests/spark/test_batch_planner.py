@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.session import Session
+from millstream.database import Database
 from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.job_snapshot import JobSnapshot
 
@@ -29,7 +29,7 @@ NONSENSE = [
 @pytest.fixture
 def snapshot(tmp_path: Path) -> JobSnapshot:
     (tmp_path / "bids.csv").write_text("item,ts\n1,1\n2,2\n")
-    session = Session(base=str(tmp_path))
+    session = Database(base=str(tmp_path))
     session.execute(
         "CREATE STREAM bids (item bigint, ts bigint) ORDER BY ts SOURCE 'bids.csv';"
         "SELECT item FROM bids;"

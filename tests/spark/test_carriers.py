@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.session import Session
+from millstream.database import Database
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults, run_script
 
@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_who_carries_a_batch_does_not_matter(spark, folder: Path, carrier: str) -> None:
-    session = Session(base=str(folder), tell=lambda text: None)
+    session = Database(base=str(folder), tell=lambda text: None)
     session.pin("batch_rows", "30")
     session.execute(SCRIPT)
     kept = KeptResults()

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from millstream.cli.running import Options, receivers_for
+from millstream.database import Database
 from millstream.errors import MillstreamError
-from millstream.session import Session
 from millstream.spark.host import SparkHost
 from spark.command import BIDS, files, write_bids
 
@@ -20,8 +20,14 @@ class Run:
         self.spark, self.folder = spark, folder
         self.notices: list[str] = []
 
-    def go(self, text: str = BIDS, batches: int | None = None, **settings: str) -> None:
-        session = Session(base=str(self.folder), tell=lambda text: None)
+    def go(
+        self,
+        text: str = BIDS,
+        batches: int | None = None,
+        checkpoint: str | None = None,
+        **settings: str,
+    ) -> None:
+        session = Database(base=str(self.folder), tell=lambda text: None)
         for name, value in {"batch_rows": "100", **settings}.items():
             session.pin(name, value)
         session.execute(text)
@@ -32,7 +38,7 @@ class Run:
             self.spark,
             job,
             lambda commit: receivers_for(job, options, commit),
-            str(self.folder / "checkpoint"),
+            checkpoint or str(self.folder / "checkpoint"),
             tell=lambda notice: self.notices.append(notice.message),
         )
         first = host.commit.batch if host.commit else -1
@@ -184,7 +190,7 @@ def test_plans_stay_as_they_were_whatever_is_set_or_added(spark, tmp_path: Path)
 def test_changes_that_are_asked_for_later_begin_then(runs: Run) -> None:
     host_of_no_changes(runs, batches=2)
     runs.go(batches=1)
-    assert 'changes of "recent" are told from now on: rows that are there may leave untold' in (
+    assert 'changes of "recent" are emitted from now on: rows of before may leave unseen' in (
         runs.notices
     )
     runs.go()
@@ -193,7 +199,7 @@ def test_changes_that_are_asked_for_later_begin_then(runs: Run) -> None:
 
 def host_of_no_changes(runs: Run, batches: int) -> None:
     """A run that nobody has asked for changes of stored results."""
-    session = Session(base=str(runs.folder), tell=lambda text: None)
+    session = Database(base=str(runs.folder), tell=lambda text: None)
     session.pin("batch_rows", "100")
     session.execute(BIDS)
     host = SparkHost(runs.spark, session.job(), lambda commit: [], str(runs.checkpoint))

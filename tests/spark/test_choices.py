@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 import millstream
+from millstream.algebra.node import Node, walk
 from millstream.cli.explaining import explain_script
+from millstream.database import Database
 from millstream.plan.alternatives import Chooser
-from millstream.session import Session
+from millstream.plan.kept import logical
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults
 from spark.running import run_on_spark
@@ -42,15 +44,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def shape(plan: Node) -> list[str]:
+    return [type(node).__name__ for node in walk(plan)]
+
+
 def start(
     spark, folder: Path, script: str, batches: int | None = None
 ) -> tuple[SparkHost, KeptResults]:
     """A run on the checkpoint of the folder, which may stop after some batches."""
-    session = Session(base=str(folder), tell=lambda text: None)
-    session.pin("batch_rows", "250")
-    session.execute(script)
+    database = Database(base=str(folder), tell=lambda text: None)
+    database.pin("batch_rows", "250")
+    database.execute(script)
     kept = KeptResults()
-    host = SparkHost(spark, session.job(), lambda commit: [kept], str(folder / "checkpoint"))
+    host = SparkHost(spark, database.job(), lambda commit: [kept], str(folder / "checkpoint"))
     first = host.commit.batch if host.commit else -1
     host.run(
         lambda: batches is not None and bool(host.commit) and host.commit.batch - first >= batches
@@ -62,18 +68,20 @@ def test_a_plan_stays_on_its_checkpoint_and_a_new_one_goes_by_what_was_measured(
     whole = run_on_spark(spark, SCRIPT, folder, {"batch_rows": "250"})["pairs"].to_pylist()
     before, kept = start(spark, folder, SCRIPT, batches=3)
     told = kept.tables()["pairs"].to_pylist()
-    (name,) = before.job.choices
-    assert before.job.choices[name] == tuple(before.commit.choices[name]) != ()
     query = before.job.query("pairs")
-    knowing = Chooser(facts=before.measures.facts(before.job.graph))
-    knowing.optimized(query.changes_root)
-    assert knowing.made[name] == (), "by what was measured, another plan is better by now"
+    statistics = before.measures.statistics(before.job.graph)
+    knowing = Chooser(statistics=statistics).optimized(query.changes_root)
+    kept = before.job.settled_plans["pairs"][query.changes_root]
+    assert logical(kept) != knowing, "by what was measured, another plan is better by now"
+    assert before.commit.plans == before.job.plan_texts
 
-    after, kept = start(spark, folder, MORE)
-    assert after.job.choices[name] == before.job.choices[name]
-    assert [steps for part, steps in after.job.choices.items() if part != name] == [()]
+    after, kept_results = start(spark, folder, MORE)
+    assert after.job.plan_texts["pairs"] == before.job.plan_texts["pairs"]
+    later = after.job.query("later")
+    (plan,) = after.job.settled_plans["later"].values()
+    assert shape(logical(plan)) == shape(knowing) != shape(logical(kept)), later.text
     assert set(before.job.graph.nodes) <= set(after.job.graph.nodes)
-    told += kept.tables()["pairs"].to_pylist()
+    told += kept_results.tables()["pairs"].to_pylist()
     assert told == whole and len(whole) > 10
 
 

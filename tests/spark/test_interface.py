@@ -1,5 +1,6 @@
 """The Python interface on Spark: DataFrames in and out, callbacks, tables, a job that changes."""
 
+import threading
 import time
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import millstream
+from millstream.database.events import BatchFinished
 
 pytestmark = pytest.mark.spark
 
@@ -93,6 +95,59 @@ def test_queries_come_and_go_while_the_job_runs(spark) -> None:
         _wait(lambda: _count(first) > seen)
     finally:
         db.stop()
+
+
+def test_several_threads_register_while_the_job_runs(spark) -> None:
+    db = millstream.connect(spark=spark, settings={"batch_rows": 1000})
+    db.execute(
+        "CREATE STREAM bids (auction bigint, price double, ts timestamp) ORDER BY ts "
+        "SOURCE 'generate:auction?rate=500&seed=3'"
+    )
+    db.query("SELECT count(*) AS n FROM bids", "all_bids")
+    db.start()
+    made: list[millstream.QueryHandle] = []
+
+    def register(who: int) -> None:
+        for turn in range(3):
+            made.append(
+                db.query(f"SELECT count(*) AS n FROM bids [Rows {10 + turn}]", f"v{who}_{turn}")
+            )
+        db.drop(f"v{who}_0")
+
+    threads = [threading.Thread(target=register, args=(who,)) for who in range(3)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        kept = [query for query in made if query.life == "running"]
+        assert {query.name for query in kept} == {f"v{w}_{t}" for w in range(3) for t in (1, 2)}
+        _wait(lambda: all(_count(query) > 0 for query in kept), 180)
+    finally:
+        db.stop()
+    assert {query.life for query in made} == {"registered", "dropped"}
+
+
+def test_a_subscriber_reads_and_leaves_changes_to_other_threads(spark, bids: Path) -> None:
+    db = millstream.connect(spark=spark, base=str(bids), settings={"batch_rows": 10})
+    db.execute(DECLARED)
+    stored = db.query("SELECT item, count(*) AS n FROM bids GROUP BY item")
+    seen: list[int] = []
+    refused: list[str] = []
+
+    def look(rows: pa.RecordBatch) -> None:
+        seen.append(stored.table().num_rows)
+        with pytest.raises(millstream.MillstreamError) as error:
+            db.query("SELECT item FROM bids [Now]")
+        refused.append(error.value.message)
+
+    stored.subscribe(look)
+    finished: list[BatchFinished] = []
+    db.database.events.subscribe(finished.append, BatchFinished)
+    db.run()
+    assert len(seen) == len(refused) >= 3 and seen[-1] == 3
+    assert "cannot be changed by a function" in refused[0]
+    assert sum(event.report.rows for event in finished) == 30
 
 
 def _count(query) -> int:

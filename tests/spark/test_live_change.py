@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millstream.session import Session
+from millstream.database import Database
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults, run_script
 
@@ -31,7 +31,7 @@ class Changing(KeptResults):
     """Adds and drops queries when answers of a batch are handed out, while it still runs; and may
     be killed there."""
 
-    def __init__(self, session: Session, changes: dict[int, str], dies: int | None) -> None:
+    def __init__(self, session: Database, changes: dict[int, str], dies: int | None) -> None:
         super().__init__()
         self.session, self.changes, self.dies = session, changes, dies
         self.host: SparkHost | None = None
@@ -50,7 +50,7 @@ class Changing(KeptResults):
 
 
 def go(spark, folder: Path, script: str, changes: dict[int, str], dies: int | None) -> Changing:
-    session = Session(base=str(folder), tell=lambda text: None)
+    session = Database(base=str(folder), tell=lambda text: None)
     session.pin("batch_rows", "20")
     session.execute(script)
     kept = Changing(session, changes, dies)

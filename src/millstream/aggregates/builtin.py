@@ -1,96 +1,66 @@
-"""The built-in aggregates: their names, the types they take and give."""
+"""The built-in aggregates: a new one is a file beside this one, and a line here."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from functools import lru_cache
 
-from millstream.algebra.types import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INTEGER,
-    INTERVAL,
-    STRING,
-    TIMESTAMP,
-    is_numeric,
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.chosen import FIRST, LAST, MAX_BY, MIN_BY
+from millstream.aggregates.count import COUNT, COUNT_DISTINCT
+from millstream.aggregates.deviations import STDDEV_POP, STDDEV_SAMP, VAR_POP, VAR_SAMP
+from millstream.aggregates.extremes import BOOL_AND, BOOL_OR, MAX, MIN
+from millstream.aggregates.lists import ARRAY_AGG, COLLECT_SET, STRING_AGG
+from millstream.aggregates.quantiles import MEDIAN, QUANTILE
+from millstream.aggregates.sums import AVG, SUM
+from millstream.errors import MillstreamError
+
+BUILTINS: tuple[Aggregate, ...] = (
+    COUNT,
+    SUM,
+    AVG,
+    MIN,
+    MAX,
+    VAR_SAMP,
+    VAR_POP,
+    STDDEV_SAMP,
+    STDDEV_POP,
+    MEDIAN,
+    QUANTILE,
+    FIRST,
+    LAST,
+    MIN_BY,
+    MAX_BY,
+    COUNT_DISTINCT,
+    BOOL_AND,
+    BOOL_OR,
+    STRING_AGG,
+    ARRAY_AGG,
+    COLLECT_SET,
 )
 
-ALIASES = {
-    "mean": "avg",
-    "variance": "var_samp",
-    "stddev": "stddev_samp",
-    "std": "stddev_samp",
-    "percentile": "quantile",
-    "percentile_cont": "quantile",
-    "first_value": "first",
-    "last_value": "last",
-    "approx_count_distinct": "count_distinct",
-    "listagg": "string_agg",
-    "group_concat": "string_agg",
-    "collect_list": "array_agg",
-    "list": "array_agg",
-    "every": "bool_and",
-    "arg_min": "min_by",
-    "arg_max": "max_by",
-}
-NAMES = (
-    "count",
-    "sum",
-    "avg",
-    "min",
-    "max",
-    "var_samp",
-    "var_pop",
-    "stddev_samp",
-    "stddev_pop",
-    "median",
-    "quantile",
-    "first",
-    "last",
-    "min_by",
-    "max_by",
-    "count_distinct",
-    "bool_and",
-    "bool_or",
-    "string_agg",
-    "array_agg",
-    "collect_set",
-)
-BY_TIME = ("first", "last", "string_agg", "array_agg")
-"""Aggregates that go by the instant and the arrival of the elements of a stream."""
 
-STAMPED = (*BY_TIME, *(alias for alias, name in ALIASES.items() if name in BY_TIME))
-"""All names of those."""
+def builtin(name: str) -> Aggregate | None:
+    """The built-in aggregate that people call so, in any case; None if there is none.
 
-DISTINCT = "_distinct"
-"""What is added to the name of an aggregate that takes equal values once."""
-
-
-def result_type(function: str, argument: pa.DataType | None) -> pa.DataType | None:
-    """The type an aggregate gives for an argument of that type, or None if it does not take it.
-
-    >>> result_type("avg", INTEGER)
-    DataType(double)
+    >>> builtin("Mean")
+    avg#a6d53612ff90f961
     """
-    function = function if function in NAMES else function.removesuffix(DISTINCT)
-    if function in ("count", "count_distinct"):
-        return INTEGER
-    if argument is None:
-        return None
-    if function in ("array_agg", "collect_set"):
-        return pa.list_(argument)
-    if function == "string_agg":
-        return None if pa.types.is_list(argument) else STRING
-    if function in ("bool_and", "bool_or"):
-        return BOOLEAN if argument == BOOLEAN else None
-    numeric = is_numeric(argument) or pa.types.is_null(argument)
-    if function == "sum":
-        if pa.types.is_decimal(argument):
-            return pa.decimal128(38, argument.scale)
-        return argument if numeric or argument == INTERVAL else None
-    if function in ("min", "max"):
-        ordered = (INTEGER, DOUBLE, STRING, TIMESTAMP, DATE, INTERVAL, BOOLEAN)
-        return argument if argument in ordered or pa.types.is_decimal(argument) else None
-    if function in ("first", "last", "min_by", "max_by"):
-        return argument
-    return DOUBLE if numeric else None
+    return _as_written(BUILTINS).get(name.lower())
+
+
+def named(name: str) -> Aggregate:
+    """The built-in aggregate of this name in a plan, such as `sum_distinct`."""
+    found = _in_plans(BUILTINS).get(name)
+    if found is None:
+        raise MillstreamError(f'aggregate "{name}" does not exist')
+    return found
+
+
+@lru_cache(maxsize=1)
+def _as_written(known: tuple[Aggregate, ...]) -> dict[str, Aggregate]:
+    return {name: a for a in known for name in (a.name, *a.aliases)}
+
+
+@lru_cache(maxsize=1)
+def _in_plans(known: tuple[Aggregate, ...]) -> dict[str, Aggregate]:
+    return {a.name: a for one in known for a in (one, one.once) if a is not None}

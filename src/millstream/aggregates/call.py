@@ -6,22 +6,28 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from millstream.aggregates.aggregate import Aggregate
 from millstream.algebra.expressions import Literal, name_text
 from millstream.algebra.types import STRING
 
 
 @dataclass(frozen=True)
 class AggregateCall:
-    """`name` = function(arguments) in every group.
+    """`name` = aggregate(arguments) in every group.
 
     `parameter` is a constant: the fraction of a quantile, or what stands between texts.
     """
 
     name: str
-    function: str
+    aggregate: Aggregate
     arguments: tuple[str, ...]
     type: pa.DataType
     parameter: float | str | None = None
+
+    @property
+    def function(self) -> str:
+        """The name of the aggregate."""
+        return self.aggregate.name
 
     def __str__(self) -> str:
         inside = ", ".join(name_text(a) for a in self.arguments) or "*"

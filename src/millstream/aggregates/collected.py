@@ -82,18 +82,9 @@ def _too_large() -> MillstreamError:
     )
 
 
-def _listed(lists: pa.ListArray, parameter: str | float | None) -> pa.Array:
+def listed(lists: pa.ListArray, parameter: str | float | None) -> pa.Array:
     return lists
 
 
-def _joined(lists: pa.ListArray, separator: str | float | None) -> pa.Array:
+def joined(lists: pa.ListArray, separator: str | float | None) -> pa.Array:
     return pc.binary_join(lists, str(separator))
-
-
-COLLECTED = {
-    "array_agg": Collected(_listed, nulls=True),
-    "array_agg_distinct": Collected(_listed, nulls=True, once=True),
-    "collect_set": Collected(_listed, once=True),
-    "string_agg": Collected(_joined),
-    "string_agg_distinct": Collected(_joined, once=True),
-}

@@ -7,20 +7,46 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from millstream.aggregates.builtin import DISTINCT as SUFFIX
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.aggregate import Aggregate, Result, Sorting
 from millstream.aggregates.entries import Entries, Slots
-from millstream.aggregates.running import RUNNING, TOTALS, total_name
+from millstream.aggregates.running import Running
+from millstream.aggregates.totals import Total
+from millstream.aggregates.values import Values
 from millstream.columns.collection import weights_once
 from millstream.columns.keys import validity
 from millstream.columns.trace import Trace
+
+SUFFIX = "_distinct"
+"""What is added to the name of an aggregate that takes equal values once."""
+
+
+def once(aggregate: Aggregate, way: Values) -> Aggregate:
+    """The aggregate that takes equal values once, by a way of its own; values are in order."""
+    return replace(
+        aggregate,
+        name=aggregate.name + SUFFIX,
+        of=aggregate.name,
+        way=way,
+        aliases=(),
+        sorting=Sorting.VALUE,
+        ignores_copies=True,
+        combines=None,
+    )
+
+
+def with_distinct(aggregate: Aggregate) -> Aggregate:
+    """A running aggregate that can also take equal values once."""
+    assert isinstance(aggregate.way, Running)
+    way = Distinct(aggregate.way, aggregate.result)
+    return replace(aggregate, once=once(aggregate, way))
 
 
 @dataclass(frozen=True)
 class Distinct:
     """A running aggregate in which every value counts once, as long as it is present at all."""
 
-    function: str
+    running: Running
+    result: Result
     by_rest: bool = False
 
     def run(
@@ -38,28 +64,26 @@ class Distinct:
         known = validity(values)
         valid = np.ones(len(values), np.bool_) if known is None else known
         slots = Slots.of(present, values, by, groups, group_count, valid)
-        once = weights_once(trace.event, weights, valid, slots.slots, slots.counts)
+        weighed = weights_once(trace.event, weights, valid, slots.slots, slots.counts)
         before = len(present.count)
         every = _from_the_beginning(trace, present.group)
-        moved = np.concatenate([np.ones(before, np.int64), once])
-        running = RUNNING[self.function]
+        moved = np.concatenate([np.ones(before, np.int64), weighed])
         results = []
-        for total in ("count", total_name(running, values.type)):
-            if total is not None:
-                sums = _sums(total, every, moved, slots.every, group_count)
-                results.append(tuple(part[: len(trace)] for part in sums))
-        kind = result_type(self.function, values.type)
+        for total in self.running.totals(values.type):
+            sums = _sums(total, every, moved, slots.every, group_count)
+            results.append(tuple(part[: len(trace)] for part in sums))
+        kind = self.result(values.type)
         assert kind is not None, "the binder has asked for the type"
-        result = running.finish(results[0][0], results[-1], values.type, kind)
+        result = self.running.finish(results[0][0], results[-1], values.type, kind)
         return result, slots.left()
 
 
 def _sums(
-    total: str, trace: Trace, weights: np.ndarray, values: pa.Array, group_count: int
+    total: Total, trace: Trace, weights: np.ndarray, values: pa.Array, group_count: int
 ) -> tuple[np.ndarray, ...]:
     """What a total comes to in every row, from nothing."""
-    columns: list[np.ndarray] = [np.zeros(group_count, kind) for kind in TOTALS[total].columns]
-    return TOTALS[total].run(trace, weights, values, columns)
+    columns: list[np.ndarray] = [np.zeros(group_count, kind) for kind in total.columns]
+    return total.run(trace, weights, values, columns)
 
 
 def _from_the_beginning(trace: Trace, present: np.ndarray) -> Trace:
@@ -74,6 +98,3 @@ def _from_the_beginning(trace: Trace, present: np.ndarray) -> Trace:
         row=np.concatenate([spare, trace.row]),
         ts=np.append(trace.ts, 0),
     )
-
-
-DISTINCT = {name + SUFFIX: Distinct(name) for name in RUNNING if name != "count"}

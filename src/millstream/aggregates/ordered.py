@@ -1,4 +1,4 @@
-"""Aggregates that need a group's values: extremes, quantiles, distinct, first, last, all."""
+"""Aggregates that are found at a place among the ordered values of a group."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.aggregates.collected import COLLECTED, Collected
-from millstream.aggregates.distinct import DISTINCT, Distinct
 from millstream.aggregates.entries import Entries, Slots
 from millstream.columns.keys import to_doubles, validity
 from millstream.columns.multiset import running_order
@@ -58,16 +56,16 @@ class Ordered:
             slots.starts,
             at,
         )
-        number = distinct_count if self.distinct else present_count
-        result = self.finish(slots.every, slots.example, below, above, number, at)
+        sizes = distinct_count if self.distinct else present_count
+        result = self.finish(slots.every, slots.example, below, above, sizes, at)
         return result, slots.left()
 
     @property
     def distinct(self) -> bool:
-        return self.finish is _number
+        return self.finish is number
 
 
-def _value(
+def value(
     every: pa.Array,
     example: np.ndarray,
     below: np.ndarray,
@@ -82,7 +80,7 @@ def _value(
     return every.take(index)
 
 
-def _between(
+def between(
     every: pa.Array,
     example: np.ndarray,
     below: np.ndarray,
@@ -91,15 +89,15 @@ def _between(
     fraction: float,
 ) -> pa.Array:
     """The value at the fraction, drawn in a straight line between its two neighbours."""
-    low = to_doubles(_value(every, example, below, above, sizes, fraction))
-    high = to_doubles(_value(every, example, above, above, sizes, fraction))
+    low = to_doubles(value(every, example, below, above, sizes, fraction))
+    high = to_doubles(value(every, example, above, above, sizes, fraction))
     place = fraction * (sizes - 1)
     share = pa.array(place - np.floor(place))
     exact = pc.add(pc.multiply(low, pc.subtract(1.0, share)), pc.multiply(high, share))
     return pc.if_else(pc.equal(low, high), low, exact)
 
 
-def _number(
+def number(
     every: pa.Array,
     example: np.ndarray,
     below: np.ndarray,
@@ -109,21 +107,3 @@ def _number(
 ) -> pa.Array:
     """How many distinct values there are."""
     return pa.array(sizes, pa.int64())
-
-
-ORDERED: dict[str, Ordered | Collected | Distinct] = {
-    "min": Ordered(0.0, _value),
-    "max": Ordered(1.0, _value),
-    "bool_and": Ordered(0.0, _value),
-    "bool_or": Ordered(1.0, _value),
-    "median": Ordered(0.5, _between),
-    "quantile": Ordered(None, _between),
-    "count_distinct": Ordered(0.0, _number),
-    "first": Ordered(0.0, _value, by_rest=True),
-    "last": Ordered(1.0, _value, by_rest=True),
-    "min_by": Ordered(0.0, _value, by_rest=True),
-    "max_by": Ordered(1.0, _value, by_rest=True),
-    **COLLECTED,
-    **DISTINCT,
-}
-"""The aggregates that keep the values of their groups."""

@@ -25,7 +25,7 @@ class Changes:
     −1, from the instant it leaves to the same `exp`. A stream is the same thing with every element
     present at its own instant only (exp = ts + 1).
 
-    `seq` tells rows apart: at or above 0 it is an arrival number and orders elements of equal ts;
+    `seq` identifies rows: at or above 0 it is an arrival number and orders elements of equal ts;
     below 0 it is an identity without an order, for tuples that did not arrive but were made. A row
     that takes another one back has the same `seq`.
 
@@ -153,7 +153,7 @@ class Changes:
     def to_batch(self) -> pa.RecordBatch:
         """One record batch for the way between processes and to disk.
 
-        Times that follow from others are told in the metadata instead of being written out.
+        Times that follow from others stand as rules in the metadata instead of being written out.
         """
         told: dict[str, int | str] = {}
         columns, names = list(self.rows.columns), list(self.rows.schema.names)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra import kernels
+from millstream.algebra import cast_kernels, kernels
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS, Function
 from millstream.algebra.kernels import piecewise, whole_array
@@ -167,18 +167,18 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _read(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_decimal(kind):
-        return kernels.read_decimals(texts, kind)
+        return cast_kernels.read_decimals(texts, kind)
     if kind == BOOLEAN:
-        return kernels.read_booleans(texts)
-    return kernels.read_times(texts) if kind == TIMESTAMP else texts.cast(kind)
+        return cast_kernels.read_booleans(texts)
+    return cast_kernels.read_times(texts) if kind == TIMESTAMP else texts.cast(kind)
 
 
 def _spell(values: pa.Array) -> pa.Array:
     if values.type == DOUBLE:
-        return kernels.spell_doubles(values)
+        return cast_kernels.spell_doubles(values)
     if values.type == TIMESTAMP:
-        return kernels.spell_times(values)
-    return kernels.spell_intervals(values) if values.type == INTERVAL else values.cast(STRING)
+        return cast_kernels.spell_times(values)
+    return cast_kernels.spell_intervals(values) if values.type == INTERVAL else values.cast(STRING)
 
 
 def _cast_decimal(values: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -187,7 +187,7 @@ def _cast_decimal(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_floating(values.type):
         return kernels.round_half_up(values, kind.scale).cast(kind)
     if values.type == INTEGER:
-        return kernels.exact_decimals(values, kind)
+        return cast_kernels.exact_decimals(values, kind)
     if pa.types.is_decimal(values.type) and values.type.scale > kind.scale:
         wide = pa.decimal128(38, values.type.scale)
         values = pc.round(values.cast(wide), ndigits=kind.scale, round_mode="half_towards_infinity")

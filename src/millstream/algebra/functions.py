@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra import kernels
+from millstream.algebra import kernels, text_kernels
 from millstream.algebra.kernels import by_value, inside, mapped, time_part
 from millstream.algebra.types import (
     BOOLEAN,
@@ -270,26 +270,26 @@ _LIST = (
     Function("trim", "trim(text[, characters])", _TRIM, _trim(pc.utf8_trim)),
     Function("ltrim", "ltrim(text[, characters])", _TRIM, _trim(pc.utf8_ltrim)),
     Function("rtrim", "rtrim(text[, characters])", _TRIM, _trim(pc.utf8_rtrim)),
-    Function("lpad", "lpad(text, length[, fill])", _PAD, mapped(kernels.pad_left, STRING)),
-    Function("rpad", "rpad(text, length[, fill])", _PAD, mapped(kernels.pad_right, STRING)),
-    Function("repeat", "repeat(text, count)", _CUT, mapped(kernels.repeat, STRING)),
+    Function("lpad", "lpad(text, length[, fill])", _PAD, mapped(text_kernels.pad_left, STRING)),
+    Function("rpad", "rpad(text, length[, fill])", _PAD, mapped(text_kernels.pad_right, STRING)),
+    Function("repeat", "repeat(text, count)", _CUT, mapped(text_kernels.repeat, STRING)),
     Function("reverse", "reverse(text)", _TEXT, pc.utf8_reverse),
     Function("initcap", "initcap(text)", _TEXT, pc.utf8_title),
     Function(
         "substring",
         "substring(text, start[, length])",
         fixed((STRING, INTEGER, INTEGER), STRING, optional=1),
-        by_value(kernels.slice_text),
+        by_value(text_kernels.slice_text),
     ),
-    Function("left", "left(text, count)", _CUT, by_value(kernels.left)),
-    Function("right", "right(text, count)", _CUT, by_value(kernels.right)),
+    Function("left", "left(text, count)", _CUT, by_value(text_kernels.left)),
+    Function("right", "right(text, count)", _CUT, by_value(text_kernels.right)),
     Function(
         "split_part",
         "split_part(text, separator, number)",
         fixed((STRING, STRING, INTEGER), STRING),
-        mapped(kernels.part_of, STRING),
+        mapped(text_kernels.part_of, STRING),
     ),
-    Function("replace", "replace(text, from, to)", _THREE_TEXTS, by_value(kernels.replace)),
+    Function("replace", "replace(text, from, to)", _THREE_TEXTS, by_value(text_kernels.replace)),
     Function(
         "regexp_replace",
         "regexp_replace(text, pattern, to)",
@@ -306,13 +306,13 @@ _LIST = (
         "concat_ws",
         "concat_ws(separator, a, b, …)",
         lambda t: ((STRING,) * len(t), STRING) if len(t) > 1 else None,
-        kernels.join_texts,
+        text_kernels.join_texts,
     ),
     Function(
         "position",
         "position(part IN text)",
         _fixed2(STRING, INTEGER),
-        lambda part, text: by_value(kernels.position)(text, part),
+        lambda part, text: by_value(text_kernels.position)(text, part),
     ),
     Function("starts_with", "startswith(text, part)", _TEST, by_value(pc.starts_with)),
     Function("ends_with", "endswith(text, part)", _TEST, by_value(pc.ends_with)),

@@ -1,4 +1,4 @@
-"""Identities of tuples that were made, not received: numbers below 0 that tell them apart."""
+"""Identities of derived tuples: numbers below 0, different for different tuples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def identity_of_version(instants: np.ndarray) -> np.ndarray:
 
 
 def identity_of_elements(seq: np.ndarray, ts: np.ndarray) -> np.ndarray:
-    """Elements of a derived stream: arrival numbers stay; the others are told apart by time."""
+    """Elements of a derived stream: arrival numbers stay; the others differ by their instant."""
     return np.where(seq >= 0, seq, _pair(seq, ts))
 
 

@@ -7,19 +7,15 @@ over some rows raises `ArrowInvalid`, and `piecewise` finds those rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, STRING, TIMESTAMP
+from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, TIMESTAMP
 from millstream.columns.keys import same_values
 
-LONGEST_TEXT = 1_000_000
-"""What a function may make of a text, in characters; anything longer is NULL."""
-_FAR = 2**62
 _EXACT = 2.0**53
 _LARGEST = 2.0**63
 
@@ -245,78 +241,6 @@ def distinct_from(left: pa.Array, right: pa.Array) -> pa.Array:
     return pc.and_not(differ, pc.and_(pc.is_null(left), pc.is_null(right)))
 
 
-def slice_text(text: pa.Array, start: int, length: int | None = None) -> pa.Array:
-    """Characters from position `start`, counted from 1, or from the end when negative."""
-    begin = max(-_FAR, min(start, _FAR))
-    size = None if length is None else max(-_FAR // 2, min(length, _FAR // 2))
-    if begin < 0 and size is not None and begin + size < 0:
-        return pc.utf8_slice_codeunits(text, begin, begin + size)
-    if begin < 0:
-        return pc.utf8_slice_codeunits(text, begin, 0 if size == 0 else None)
-    first = max(begin - 1, 0)
-    if size is None:
-        return pc.utf8_slice_codeunits(text, first)
-    return pc.utf8_slice_codeunits(text, first, max(first + size, first))
-
-
-def left(text: pa.Array, count: int) -> pa.Array:
-    return pc.utf8_slice_codeunits(text, 0, max(0, min(count, _FAR)))
-
-
-def right(text: pa.Array, count: int) -> pa.Array:
-    if count <= 0:
-        return pc.utf8_slice_codeunits(text, 0, 0)
-    return pc.utf8_slice_codeunits(text, -min(count, _FAR))
-
-
-def replace(text: pa.Array, old: str, new: str) -> pa.Array:
-    return pc.replace_substring(text, old, new) if old else text
-
-
-def position(text: pa.Array, part: str) -> pa.Array:
-    """Where the part begins, in characters counted from 1; Arrow counts bytes."""
-    if not part.isascii() or not pc.all(pc.string_is_ascii(text)).as_py():
-        return mapped(lambda t: t.find(part) + 1, INTEGER)(text)
-    return pc.add(pc.find_substring(text, part), 1).cast(INTEGER)
-
-
-def pad_left(text: str, length: int, fill: str = " ") -> str | None:
-    return None if length > LONGEST_TEXT else _filling(text, length, fill) + text[: max(length, 0)]
-
-
-def pad_right(text: str, length: int, fill: str = " ") -> str | None:
-    return None if length > LONGEST_TEXT else text[: max(length, 0)] + _filling(text, length, fill)
-
-
-def _filling(text: str, length: int, fill: str) -> str:
-    missing = max(0, length - len(text))
-    return (fill * missing)[:missing]
-
-
-def repeat(text: str, count: int) -> str | None:
-    return text * max(count, 0) if len(text) * count <= LONGEST_TEXT else None
-
-
-def part_of(text: str, separator: str, number: int) -> str:
-    """The number-th piece, counted from 1, or from the end when negative; empty beyond."""
-    pieces = text.split(separator) if separator else [text]
-    at = number - 1 if number > 0 else len(pieces) + number
-    return pieces[at] if number and 0 <= at < len(pieces) else ""
-
-
-def join_texts(separator: pa.Array, *parts: pa.Array) -> pa.Array:
-    """The parts that are not NULL, with the separator between them."""
-    # Arrow's own kernel loses rows in which all parts are NULL.
-    rows = zip(separator.to_pylist(), *(part.to_pylist() for part in parts))
-    return pa.array(
-        [
-            None if between is None else between.join(p for p in row if p is not None)
-            for between, *row in rows
-        ],
-        STRING,
-    )
-
-
 def truncate_time(values: pa.Array, unit: str) -> pa.Array:
     return pc.floor_temporal(values, unit=unit.lower().removesuffix("s"))
 
@@ -360,66 +284,3 @@ def add_days(day: pa.Array, count: pa.Array) -> pa.Array:
 
 def days_between(later: pa.Array, earlier: pa.Array) -> pa.Array:
     return pc.subtract(*(d.cast(pa.int32()).cast(INTEGER) for d in (later, earlier)))
-
-
-def spell_doubles(values: pa.Array) -> pa.Array:
-    """Whole doubles keep their point: 1.0."""
-    return pc.replace_substring_regex(values.cast(STRING), r"^(-?\d+)$", r"\1.0")
-
-
-def spell_times(values: pa.Array) -> pa.Array:
-    """Timestamps without a fraction of zeros."""
-    texts = pc.strftime(values, format="%Y-%m-%d %H:%M:%S")
-    return pc.replace_substring_regex(texts, r"\.?0*$", "")
-
-
-def spell_intervals(values: pa.Array) -> pa.Array:
-    """Intervals as a number of seconds, as they stand in files."""
-    return mapped(lambda micros: _plain(Decimal(micros) / 1_000_000), STRING)(values.cast(INTEGER))
-
-
-def _plain(number: Decimal) -> str:
-    text = f"{number:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def exact_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Integers as decimals; Arrow asks for room for all 19 digits, whatever the values are."""
-    if kind.scale > 19:
-        return mapped(lambda value: _quantized(str(value), kind), kind)(values)
-    return values.cast(pa.decimal128(19 + kind.scale, kind.scale)).cast(kind)
-
-
-def read_decimals(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Decimal texts rounded to the scale, half away from zero."""
-    try:
-        return texts.cast(kind)
-    except pa.ArrowInvalid:
-        return mapped(lambda text: _quantized(text, kind), kind)(texts)
-
-
-def _quantized(text: str, kind: pa.DataType) -> Decimal | None:
-    with localcontext() as context:
-        context.prec = 76
-        try:
-            value = Decimal(text).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
-        except ArithmeticError:
-            return None
-    fits = value.is_finite() and len(value.as_tuple().digits) <= kind.precision
-    return value if fits else None
-
-
-def read_times(texts: pa.Array) -> pa.Array:
-    """Timestamps; those with a zone become UTC."""
-    try:
-        return texts.cast(TIMESTAMP)
-    except pa.ArrowInvalid:
-        return texts.cast(pa.timestamp("us", "UTC")).cast(TIMESTAMP)
-
-
-def read_booleans(texts: pa.Array) -> pa.Array:
-    words = {
-        **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
-        **dict.fromkeys(("false", "f", "no", "n", "0"), False),
-    }
-    return mapped(lambda text: words.get(text.lower()), BOOLEAN)(texts)

@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.pattern import Label, Pattern, simple
+from millstream.algebra.facts import Arrival, Columns, Probe
+from millstream.algebra.lifetime import Lifetime
+from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_layout import StateLayout
 from millstream.algebra.state_parts import StatePart
-from millstream.algebra.time import Span
+from millstream.algebra.time import Domain, Span
 
 State = Mapping[str, Any]
 """What an operator keeps between steps, in parts by name: see millstream.state."""
@@ -55,6 +57,9 @@ class Node:
 
     Equality, hashing, the plan text and the fingerprint derive from the fields: nodes are equal
     when they compute the same thing, wherever they stand.
+    What is known of an operator stands here with the answer that is safe for every operator, if
+    there is one; an operator overrides what it can say better. What has no safe answer (`lives`)
+    each operator must say. Estimates, costs, words and readers are tables in `plan/` and `rules/`.
     """
 
     state_layout: StateLayout = field(default=StateLayout(), kw_only=True)
@@ -63,10 +68,26 @@ class Node:
     stateless: ClassVar[bool] = False
     follows_reader: ClassVar[bool] = False
     is_stream: ClassVar[bool] = False
+    is_window: ClassVar[bool] = False
+    """Whether it makes a relation of the elements of a stream."""
     accepts_previous: ClassVar[bool] = False
+    can_broadcast_left: ClassVar[bool] = False
     can_broadcast_right: ClassVar[bool] = False
+    """Whether the rows of that input may lie in every bucket, those of the other in any."""
     row_by_row: ClassVar[bool] = False
     """Whether it makes what it makes of every row alone, at any time."""
+    one_to_one: ClassVar[bool] = False
+    """Whether it gives one row for every row of its input, at the same times: to count its rows
+    says no more than to count the input's."""
+    moves_rows: ClassVar[bool] = False
+    """Whether it only brings rows to other buckets; hosts carry it out."""
+    removes_copies: ClassVar[bool] = False
+    """Whether it gives one copy of every row of its input, and does nothing else."""
+    keeps_ends: ClassVar[bool] = False
+    """Whether, though it has state, it wants the ends of its input rows as windows gave them."""
+    uses_ends: ClassVar[bool] = False
+    """Whether it makes use of known ends though it has no state: idle where a strategy has none."""
+    probe: ClassVar[Probe] = Probe.NONE
     state_parts: ClassVar[tuple[StatePart, ...]] = ()
 
     @cached_property
@@ -92,33 +113,79 @@ class Node:
         """Columns that no two rows present at one instant share; () for at most one row."""
         return self.inputs[0].key
 
-    @cached_property
-    def never_retracts(self) -> bool:
-        """True when no row of the output is ever taken back before its known end."""
-        return all(node.never_retracts for node in self.inputs)
+    def lives(self, *inputs: Any, **named: Any) -> Lifetime:
+        """How the rows of the output live, from how those of the inputs do."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how its rows live")
 
     @cached_property
-    def is_consolidated(self) -> bool:
-        """True when at one instant no row both enters and leaves the output."""
-        return all(node.is_consolidated for node in self.inputs)
+    def lifetime(self) -> Lifetime:
+        """How the rows of the output live: what follows until `monotonic` is read from it."""
+        return self.lives(*(node.lifetime for node in self.inputs))
 
     @property
     def label(self) -> Label:
-        """In what order rows leave, and why: as they leave the inputs, unless it says otherwise."""
-        return simple(node.pattern for node in self.inputs)
+        """In what order rows leave, and why."""
+        return self.lifetime.label
 
-    @cached_property
+    @property
     def pattern(self) -> Pattern:
-        return self.label.pattern
+        return self.lifetime.pattern
 
-    @cached_property
+    @property
+    def never_retracts(self) -> bool:
+        """True when no row of the output is ever retracted before its known end."""
+        return not self.lifetime.retracts
+
+    @property
+    def is_consolidated(self) -> bool:
+        """True when at one instant no row both enters and leaves the output."""
+        return self.lifetime.consolidated
+
+    @property
     def monotonic(self) -> bool:
         """True when a row, once in the output, never leaves it."""
-        return all(node.monotonic for node in self.inputs)
+        return self.lifetime.monotonic
+
+    @property
+    def arrival(self) -> Arrival:
+        """What it does with the arrival numbers of its input rows."""
+        return Arrival.USED
+
+    @property
+    def has_arrival(self) -> bool:
+        """True when every row of the output has an arrival number that no other has."""
+        return False
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        """The most rows that the output ever has at one instant, if the plan alone bounds them."""
+        return None
+
+    @cached_property
+    def value_limit(self) -> int | None:
+        """The most different rows that the output ever has, if the plan alone bounds them."""
+        return None
+
+    @cached_property
+    def time_domain(self) -> Domain | None:
+        """What the instants of its time count; None where no stream tells it."""
+        return next((d for node in self.inputs if (d := node.time_domain) is not None), None)
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
+        """The columns of every input that it needs to give the wanted ones.
+
+        None when it looks at whole rows: then none may be left out.
+        """
+        return None
+
+    def with_columns(self, wanted: Columns) -> Node | None:
+        """The same rows in the wanted columns only, of an operator that has columns of its own;
+        None of one that has those of its inputs."""
+        return None
 
     @property
     def required_distribution(self) -> Distribution:
-        """The spread its input must have; None when any will do."""
+        """The distribution its input must have; None when any will do."""
         return None
 
     @property
@@ -127,8 +194,12 @@ class Node:
         return None
 
     def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
-        """The spread of the output when the inputs have the given ones."""
+        """The distribution of the output when the inputs have the given ones."""
         return given
+
+    def wish_below(self, wish: Distribution) -> Distribution:
+        """The distribution that its only input should have for the output to have this one."""
+        return None
 
     def step(self, *given: Any, **named: Any) -> Step:
         """`step(state, changes, span)`: take the changes of every input at the instants of the

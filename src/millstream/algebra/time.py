@@ -9,7 +9,7 @@ INFINITY = 2**63 - 1
 """The instant that never comes: `exp` of a row whose end is not known."""
 
 DAWN = -(2**62)
-"""Before every instant: where a clock stands that has not been told anything."""
+"""Before every instant: where a clock stands that nothing is known of yet."""
 
 
 class Domain(Enum):

@@ -15,8 +15,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from millstream.database import Database
 from millstream.engine.outputs import COMPLETE
-from millstream.session import Session
 
 SCRIPT = Path(__file__).with_name("demo.sql")
 MOST_ROWS = 8
@@ -31,13 +31,13 @@ def run_demo(seconds: int, master: str | None) -> None:
     console.print(f"The queries ({SCRIPT.name}):\n", style="bold")
     console.print(SCRIPT.read_text(), highlight=False, markup=False, style="cyan")
     console.print("Starting Spark; the first answers take about twenty seconds.", style="dim")
-    session = Session(base=str(SCRIPT.parent))
-    session.pin("batch_rows", "100000")
-    session.execute(SCRIPT.read_text())
-    board = Board(session)
+    database = Database(base=str(SCRIPT.parent))
+    database.pin("batch_rows", "100000")
+    database.execute(SCRIPT.read_text())
+    board = Board(database)
     host = SparkHost(
         make_session(master),
-        session.job(),
+        database.job(),
         lambda commit: [board],
         follow=True,
         progress=board.batch,
@@ -72,8 +72,8 @@ def _watch(host: Any, board: Board, live: Live, seconds: int) -> None:
 class Board:
     """The answers as they stand, for the screen."""
 
-    def __init__(self, session: Session) -> None:
-        self.queries = dict(session.queries)
+    def __init__(self, database: Database) -> None:
+        self.queries = dict(database.queries)
         self.latest: dict[str, pa.Table] = {}
         self.counts: dict[str, int] = {}
         self.rows_read = self.batches = 0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from millstream.cli.running import load, one_of
+from millstream.database import STAGES
 from millstream.engine.holdings import held_in
 from millstream.errors import MillstreamError
-from millstream.session import STAGES
 
 NOTHING = "the script registers no query"
 OTHER_PICTURES = (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp")
@@ -18,7 +18,7 @@ def explain_script(
     stage: str,
     query: str | None,
     picture: Path | None,
-    checkpoint: Path | None,
+    checkpoint: str | Path | None,
     settings: tuple[str, ...],
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""
@@ -34,16 +34,16 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
-    session = load(script, settings, tell=lambda text: None)
+    database = load(script, settings, tell=lambda text: None)
     if checkpoint is not None:
-        held = held_in(checkpoint, session.job())
-        session.held = lambda: held
-    asked = list(session.queries.values()) if query is None else [session.find_query(query)]
+        held = held_in(checkpoint, database.job())
+        database.held = lambda: held
+    asked = list(database.queries.values()) if query is None else [database.find_query(query)]
     if not asked:
         return NOTHING
     if picture is None:
-        return "\n\n".join(session.explain(one, stage) for one in asked)
-    _write(picture, session.picture(asked, stage))
+        return "\n\n".join(database.explain(one, stage) for one in asked)
+    _write(picture, database.picture(asked, stage))
     return f"{len(asked)} plan{'s' if len(asked) > 1 else ''} drawn into {picture}"
 
 

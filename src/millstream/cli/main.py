@@ -34,7 +34,8 @@ def run(
     changes: Annotated[bool, typer.Option(help="Also write changes of stored results.")] = False,
     follow: Annotated[bool, typer.Option(help="Go on reading files as they grow.")] = False,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep state here, and go on from it.")
+        str | None,
+        typer.Option(help="Keep state in this folder or URL, and go on from it.", metavar="DIR"),
     ] = None,
     master: Annotated[
         str | None, typer.Option(help="Spark's master URL; local[*] by default.")
@@ -73,7 +74,7 @@ def explain(
         Path | None, typer.Option(help="Draw the plans into this file.", metavar="FILE.svg")
     ] = None,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="With --stage state or cost: what operators hold, or had to do, there."),
     ] = None,
     set: SetOption = None,

@@ -13,13 +13,15 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.cli.terminal import Progress, Terminal, say
+from millstream.database import Database
+from millstream.database.events import BatchFinished, Noticed
 from millstream.engine.admit import ERRORS
 from millstream.engine.checkpoint import Commit, fingerprints
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
-from millstream.session import Session
+from millstream.files import LocalFolder, open_folder
 
 FORMATS = ("csv", "jsonl", "parquet")
 HOSTS = ("spark", "local")
@@ -35,7 +37,7 @@ class Options:
     format: str = "csv"
     changes: bool = False
     follow: bool = False
-    checkpoint: Path | None = None
+    checkpoint: str | None = None
     master: str | None = None
     settings: tuple[str, ...] = ()
     host: str = "spark"
@@ -45,33 +47,42 @@ def run_script(options: Options) -> None:
     """Load the script, run its job, and leave the results where they were asked for."""
     one_of("format", options.format, FORMATS)
     one_of("host", options.host, HOSTS)
-    for option, folder in (("out", options.out), ("checkpoint", options.checkpoint)):
-        _check_folder(option, folder)
-    session = load(options.script, options.settings, tell=print)
-    if not session.streams:
+    _check_folder("out", options.out)
+    if options.checkpoint is not None:
+        _check_checkpoint(options.checkpoint)
+    database = load(options.script, options.settings, tell=print)
+    if not database.streams:
         say("the script declares no stream: there is nothing to run")
         return
-    for stream in session.streams.values():
+    for stream in database.streams.values():
         if stream.source is None:
             say(f'stream "{stream.name}" has no SOURCE and stays empty')
-    for query in session.queries.values():
+    for query in database.queries.values():
         for notice in query.notices:
             say(notice.render())
-    stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
-    shown = frozenset(stored) if options.changes or options.out is None else frozenset()
-    session.begin(str(options.checkpoint) if options.checkpoint else None, options.follow)
+    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
+    failure: BaseException | None = None
     try:
-        job = session.job(shown)
         if options.host == "local":
-            _run_locally(session, job, options)
+            _run_locally(database, options)
         else:
-            _run_on_spark(session, job, options)
+            _run_on_spark(database, options)
+    except BaseException as error:
+        failure = error
+        raise
     finally:
-        session.end()
+        database.end(failure)
 
 
-def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Session:
-    """A session that has carried out the script."""
+def _shown(database: Database, options: Options) -> frozenset[str]:
+    """The stored results whose changes are to be seen."""
+    if options.out is not None and not options.changes:
+        return frozenset()
+    return frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
+
+
+def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Database:
+    """A database that has carried out the script."""
     try:
         if (size := path.stat().st_size) > LARGEST_SCRIPT:
             raise MillstreamError(
@@ -93,7 +104,7 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
     except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
-    session = Session(base=str(path.absolute().parent), tell=tell)
+    database = Database(base=str(path.absolute().parent), tell=tell)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
@@ -101,38 +112,47 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
                 f'--set takes key=value, and this is "{setting}"',
                 hint="Write for example --set batch_rows=1000.",
             )
-        session.pin(name.strip(), value.strip())
-    session.execute(text)
-    return session
+        database.pin(name.strip(), value.strip())
+    database.execute(text)
+    return database
 
 
-def _run_locally(session: Session, job: Job, options: Options) -> None:
+def _run_locally(database: Database, options: Options) -> None:
     from millstream.local.host import LocalHost
 
     if options.checkpoint is not None:
         raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
+    database.begin(None, options.follow)
+    job = database.job(_shown(database, options))
     receivers = receivers_for(job, options, None)
     with _stopping() as stop:
-        LocalHost(job, session.sources(options.follow), receivers).run(stop.is_set)
+        LocalHost(job, database.sources(options.follow), receivers).run(stop.is_set)
 
 
-def _run_on_spark(session: Session, job: Job, options: Options) -> None:
+def _run_on_spark(database: Database, options: Options) -> None:
     from millstream.spark.host import SparkHost
     from millstream.spark.session import make_session
 
-    session.sources(options.follow)  # what is wrong with a source is told before Spark starts
+    database.sources(options.follow)  # what is wrong with a source is told before Spark starts
+    checkpoint, events = str(options.checkpoint) if options.checkpoint else None, database.events
     with Progress() as progress:
         progress.note("starting Spark")
         spark = make_session(options.master)
-        host = SparkHost(
-            spark,
-            job,
-            lambda commit: receivers_for(job, options, commit),
-            str(options.checkpoint) if options.checkpoint else None,
-            options.follow,
-            progress=progress.batch,
-            tell=lambda notice: say(notice.render()),
-        )
+        events.subscribe(lambda event: progress.batch(event.report), BatchFinished)
+
+        def make(job: Job) -> SparkHost:
+            return SparkHost(
+                spark,
+                job,
+                lambda commit: receivers_for(job, options, commit),
+                checkpoint,
+                options.follow,
+                progress=lambda report: events.tell(BatchFinished(report)),
+                tell=lambda notice: events.publish(Noticed(notice)),
+            )
+
+        shown = _shown(database, options)
+        host = database.start_run(make, checkpoint, options.follow, shown)
         try:
             with _stopping() as stop:  # after Spark, which takes Ctrl-C for itself when it starts
                 host.run(stop.is_set)
@@ -209,6 +229,15 @@ def _check_folder(option: str, folder: Path | None) -> None:
         raise MillstreamError(
             f'--{option} cannot use the folder "{folder}": {reason}', hint="Name another folder."
         ) from None
+
+
+def _check_checkpoint(url: str) -> None:
+    """See that the folder of the checkpoint can be reached."""
+    folder = open_folder(url)
+    if isinstance(folder, LocalFolder):
+        _check_folder("checkpoint", folder.path)
+    else:
+        folder.list()
 
 
 def one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:

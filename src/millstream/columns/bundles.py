@@ -1,4 +1,4 @@
-"""Bundles of rows with weights, told by fewer rows that come to the same counts, sums and ends."""
+"""Bundles of rows with weights as fewer rows that have the same counts, sums and extremes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Bundles:
         return largest * float(self.size.max(initial=0)) < LARGEST
 
     def cut(self, columns: Sequence[Steps]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows that tell of all columns at once: bundle, place in it, and weight of each."""
+        """The rows that stand for all columns at once: bundle, place in it, and weight of each."""
         ends = [np.zeros_like(self.size), self.size, *(end for c in columns for end in c.ends)]
         places = np.sort(np.stack(ends), axis=0)
         widths = np.diff(places, axis=0)

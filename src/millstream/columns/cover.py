@@ -24,7 +24,7 @@ def changes_of_cover(
 
     Row r stands from ts[r] until exp[r], and is `fresh` if it was not there before. Cover k lies
     over row[k] from start[k] until end[k] with a weight, and is `added` if it was not there before.
-    Gives (row, start, end, +1 or −1) for stretches that come to be told or no longer are.
+    Gives (row, start, end, +1 or −1) for stretches that enter the answer or leave it.
     """
     rows = np.concatenate([row, row])
     times = np.concatenate([start, end])

@@ -20,7 +20,7 @@ def follow_positions(  # type: ignore[no-untyped-def]
     says how often each is present and moves on. Events lie by partition, then by time. Gives, for
     every instant at which the number of copies of a row in these positions changes, the row's slot,
     the instant and the change. Where `more` is true, rows that have no slot follow; the last answer
-    tells whether they were needed, and then the others mean nothing.
+    says whether they were needed, and then the others mean nothing.
 
     Only the rows touched and those that a boundary passes are looked at, each in logarithmic time.
     """

@@ -1,4 +1,4 @@
-"""Stretches of time in which values are present, told one after the other as they become known."""
+"""Stretches of time in which values are present, emitted one by one as they become known."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from numba import njit
 def tell_stretches(codes, ts, exp, told, until, end):  # type: ignore[no-untyped-def]
     """Follow rows in the order of time; `told` and `until` of every value move on.
 
-    A value is known to be present until `until`, and was told to be until `told`; both are at or
-    before the beginning for one that is not there. What goes on after `told` is told when that
-    comes, at the latest at `end`. Gives stretches (code, start, stop), none of which starts later.
+    A value is known to be present until `until`, and was emitted until `told`; both are at or
+    before the beginning for one that is not present. What goes on after `told` is emitted when that
+    instant comes, at the latest at `end`. Gives stretches (code, start, stop), none of which starts
+    later.
     """
     most = 2 * len(codes) + len(told)
     out_code = np.empty(most, np.int64)

@@ -15,7 +15,7 @@ PRESENT, SMALLER, SURPLUS = 0, 1, 2
 def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[no-untyped-def]
     """Follow events in the order of time; `left` and `right`, the counts of every code, move on.
 
-    Gives rows (code, ts, exp, weight): how often the value is to be told from when until when. A
+    Gives rows (code, ts, exp, weight): how often the value is present from `ts` until `exp`. A
     row that is ended by a later one of the same size has its end; others are open.
     """
     most = len(codes) + 1

@@ -15,16 +15,29 @@ ROW_TEXT = 1_000
 
 @dataclass(frozen=True)
 class Slice:
-    """What one task reads: a piece of a source, with the arrival number of its first row.
+    """What one task reads: a piece of a source.
 
-    Law: reading a slice gives the same rows at any time, anywhere; arrival numbers count over the
-    whole stream from 1, whatever the cuts.
+    Every row has a position, 1 or larger, that grows along the source, or along its partition.
+    `seq` is the position of the first row, or a smaller one that no row has; positions may have
+    gaps. `rows` is how many rows there are, good and bad, or None where only reading tells.
+    `partition` and its `number` are those of a `PartitionedSource`.
+
+    Law: reading a slice gives the same rows with the same positions at any time, anywhere,
+    whatever the cuts.
     """
 
     source: str
     at: dict[str, Any]
     seq: int
-    rows: int
+    rows: int | None
+    partition: str = ""
+    number: int | None = None
+
+    @property
+    def length(self) -> int:
+        """How many rows there are, for a source that knows it before reading."""
+        assert self.rows is not None
+        return self.rows
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,7 +55,8 @@ class Slice:
 class ReadBatch:
     """What reading a slice gives: good rows in arrival order, and bad rows with their reasons.
 
-    `beats` are the source's own heartbeats, each after the arrival number it came at.
+    `seq` are the positions of the good rows. `beats` are the source's own heartbeats, each with the
+    position after which it came.
 
     Law: whether a row is good depends on all declared columns, never on which were asked for.
     """
@@ -87,7 +101,8 @@ class Source(Protocol):
     """Where a stream's rows come from.
 
     The driver plans, anyone reads: a source is rebuilt from its arguments where it is needed and
-    keeps nothing that a position or a slice does not hold.
+    keeps nothing that a position or a slice does not hold. Its rows are one sequence; for several
+    sequences side by side see `PartitionedSource`.
     """
 
     def start(self) -> dict[str, Any]:
@@ -98,6 +113,14 @@ class Source(Protocol):
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         """The rows of a slice, with the asked columns in the asked order."""
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A source that tells the largest timestamp of a slice for less than reading it.
+
+    Slices of one batch can then be read side by side. Without it, they are read one after another.
+    """
 
     def largest(self, slice: Slice, column: str) -> int | None:
         """The largest value of a timestamp (µs) or integer column among the good rows."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from millstream.connect.json_source import JsonSource
-from millstream.connect.opening import open_source
-from millstream.connect.postgres import PostgresTable, is_postgres
+from millstream.connect.files.json_source import JsonSource
+from millstream.connect.opening import open_source, stream_of
+from millstream.connect.options import OF_STREAMS
+from millstream.connect.registry import connector_of
 from millstream.connect.source import ReadBatch, Source
 from millstream.errors import MillstreamError
 
 BATCH = 1_000_000
 SAMPLE = 1_000
-STREAM_OPTIONS = ("ahead", "idle")
 _CHANGES = pa.schema([("op", pa.string()), ("ts", pa.string())])
 _WHOLE = re.compile(r"\s*[-+]?\d+(\.0*)?\s*")
 
@@ -31,8 +31,8 @@ class TableFiles:
         self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
     ) -> pa.RecordBatch:
         """All rows of a bounded source. A bad row is an error: none must be missing unnoticed."""
-        if is_postgres(url):
-            rows, bad = PostgresTable.of(url, options, name).read(schema)
+        if (database := connector_of(url).database) is not None:
+            rows, bad = database(stream_of(url, name, schema, options, self.base)).read(schema)
             if bad:
                 raise MillstreamError(
                     f'a row of table "{name}" cannot be read: {bad[0][0]}',
@@ -60,7 +60,10 @@ class TableFiles:
 
     def can_be_read_again(self, url: str) -> bool:
         """Whether it is a database, which may have changed in the meantime."""
-        return is_postgres(url)
+        try:
+            return connector_of(url).database is not None
+        except MillstreamError:  # told by who reads it
+            return False
 
     def time_of_changes(self, url: str, options: Mapping[str, str]) -> pa.DataType | None:
         """The type of `ts` in a source with changes, one that has columns `op` and `ts`.
@@ -70,7 +73,7 @@ class TableFiles:
         """
         if options.get("header", "true").lower() != "true":
             return None
-        given = {name: value for name, value in options.items() if name not in STREAM_OPTIONS}
+        given = {name: value for name, value in options.items() if name not in OF_STREAMS.names}
         try:
             source = open_source(url, "changes", _CHANGES, given, self.base, follow=False)
             read_batches = _read_batches(source, _CHANGES.names, SAMPLE)
@@ -100,6 +103,6 @@ def _read_batches(source: Source, names: Sequence[str], most: int | None = None)
     position, ended, found, rows = source.start(), False, [], 0
     while not ended and (most is None or rows < most):
         slices, position, ended = source.plan(position, most or BATCH)
-        rows += max(1, sum(piece.rows for piece in slices))
         found += [source.read(piece, names) for piece in slices]
+        rows = sum(part.rows.num_rows + part.errors.num_rows for part in found)
     return found

@@ -20,6 +20,8 @@ def encode(batch: pa.RecordBatch, format: str) -> bytes:
 
     >>> encode(pa.record_batch({"item": [1, None], "price": [2.0, 1.5]}), "csv")
     b'1,2.0\\n,1.5\\n'
+    >>> encode(pa.record_batch({"item": [1, None]}), "csv")
+    b'1\\n""\\n'
     >>> encode(pa.record_batch({"item": [1, None]}), "jsonl")
     b'{"item":1}\\n{"item":null}\\n'
     """
@@ -96,9 +98,14 @@ def _cut(path: str, size: int):
 
 
 def _csv_line(batch: pa.RecordBatch) -> pa.Array:
-    pieces: list[object] = []
-    for column in batch.columns:
-        pieces += [as_csv(column), ","]
+    """Lines of CSV. A line must not be empty: readers skip it, and with it the row.
+
+    So the NULL of a single column is `""`, where readers then find one cell with nothing in it.
+    """
+    cells = [as_csv(column) for column in batch.columns]
+    if len(cells) == 1:
+        cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+    pieces: list[object] = [piece for cell in cells for piece in (cell, ",")]
     return pc.binary_join_element_wise(*pieces[:-1], "\n", "")
 
 

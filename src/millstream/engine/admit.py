@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,9 @@ from millstream.catalog import Stream
 from millstream.columns.keys import as_words
 from millstream.columns.versions import UPDATE
 from millstream.connect.cells import as_csv
-from millstream.connect.source import ERRORS, ROW_TEXT
-from millstream.engine.clock import Header
+from millstream.connect.partitioned import arrivals
+from millstream.connect.source import ERRORS, ROW_TEXT, Slice
+from millstream.engine.clock import Clock, Header, PartitionClock
 from millstream.operators.table_scan import SPELLINGS, kinds_of
 
 FARTHEST = 2**60
@@ -29,11 +30,40 @@ FAR, AHEAD = 1, 2
 
 @dataclass(frozen=True)
 class Gate:
-    """What is known before a slice is read: the largest timestamp so far, and the heartbeat."""
+    """What is known of a partition before a slice of it is read.
+
+    `largest` is its largest timestamp so far, `beat` the heartbeat that its rows must be after.
+    `number` tells the arrival numbers of one partition from those of others; None where the
+    positions of rows are their arrival numbers.
+    """
 
     largest: int | None
     beat: int
     now: int
+    partition: str = ""
+    number: int | None = None
+
+    @staticmethod
+    def of(clock: Clock, stream: Stream, slice: Slice, now: int) -> Gate:
+        """The gate at the beginning of a batch.
+
+        Partitions that Spark feeds are those of one batch, and begin where the ones before were.
+        """
+        beat, known = clock.beats.get(stream.name, DAWN), clock.sources.get(stream.name)
+        if known is None:
+            return Gate(None, beat, now, slice.partition, slice.number)
+        if stream.foreign:
+            beat = max(beat, known.heartbeat(stream))
+            return Gate(None, beat, now, slice.partition, slice.number)
+        part = known.partitions.get(slice.partition, PartitionClock())
+        beat = beat if part.promise is None else max(beat, part.promise)
+        return Gate(part.largest, beat, now, slice.partition, slice.number)
+
+    def after(self, largest: int | None, promise: int | None = None) -> Gate:
+        """The gate for the rows that follow."""
+        seen = [t for t in (self.largest, largest) if t is not None]
+        beat = self.beat if promise is None else max(self.beat, promise)
+        return replace(self, largest=max(seen, default=None), beat=beat)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +88,12 @@ def admit(
 ) -> Admitted:
     """Stamp the rows of a slice and sort out those that come too late or run too far ahead.
 
-    Law: a row is late exactly when its ts < m − slack, m being the largest timestamp that arrived
-    before it, or at or before a heartbeat that its source sent before it, whatever the cut into
-    slices; a row without a timestamp is bad, and so is a modification that does nothing known.
-    `whole` gives the same rows with all their columns, to show those that are refused.
+    Law: a row is late exactly when its ts < m − slack, m being the largest timestamp of its
+    partition that arrived before it, or at or before a heartbeat that its source sent before it,
+    whatever the cut into slices; a row without a timestamp is bad, and so is a modification that
+    does nothing known.
+    `seq` are the positions of the rows in their partition. `whole` gives the same rows with all
+    their columns, to show those that are refused.
     """
     ts, missing = _stamps(stream, rows, seq, gate)
     if missing.any():
@@ -85,11 +117,12 @@ def admit(
             said = f'column "{stream.order_by}" {reason}'
             errors = _with_errors(errors, whole(), seq, wild == mark, said)
     refused = late | (wild > 0) | missing
+    numbers = arrivals(seq, gate.number)
     if refused.any():
         index = np.flatnonzero(~refused)
-        elements = Changes.elements(take_rows(rows, index), ts[index], seq[index])
+        elements = Changes.elements(take_rows(rows, index), ts[index], numbers[index])
     else:
-        elements = Changes.elements(rows, ts, seq)
+        elements = Changes.elements(rows, ts, numbers)
     header = Header(
         stream.name,
         first=int(elements.ts.min()) if len(elements) else None,
@@ -99,6 +132,7 @@ def admit(
         late=int(late.sum()),
         bad=errors.num_rows,
         now=gate.now,
+        partition=gate.partition,
     )
     return Admitted(elements, np.flatnonzero(late), ts[late], errors, header)
 

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from millstream.algebra.node import walk
+from millstream.algebra.node import Node
 from millstream.engine.clock import Clock
-from millstream.engine.job import Job
+from millstream.engine.job import Job, Kept
 from millstream.engine.measures import Measures
-from millstream.engine.store import BucketStore, DamagedState, check_file, read_footer, write_whole
+from millstream.engine.outputs import Query
+from millstream.engine.store import BucketStore, DamagedState
 from millstream.errors import MillstreamError, Notice
+from millstream.files import Folder, open_folder
 from millstream.operators.retract import OPEN
+from millstream.plan.kept import read_kept
 from millstream.plan.statistics import NOTHING
 
 KEPT = 3
 
-FORMAT = 2
+FORMAT = 3
 """How operators lay out their state. A checkpoint of another format cannot be gone on from."""
+
+
+UNREADABLE = "#unreadable"
+"""In the place of the fingerprint of a query whose plan this version cannot read."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +39,9 @@ class Commit:
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
     there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
     rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `choices` how plans were made, `hot` the keys whose rows are spread. `rules` is how
-    plans were rewritten, and `views` the parts of queries that were views of their own: a plan
-    must not change under its state. `changes` are stored results whose changes were told as well.
+    gave, `plans` the plans of every query as text, since a plan must not change under its state;
+    `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are stored
+    results whose changes were told as well.
     """
 
     batch: int
@@ -49,10 +56,9 @@ class Commit:
     ending: str = ""
     drains: bool = False
     measures: dict[str, Any] = field(default_factory=dict)
-    choices: dict[str, Any] = field(default_factory=dict)
+    plans: dict[str, list[str]] = field(default_factory=dict)
     hot: dict[str, Any] = field(default_factory=dict)
     rules: str = "on"
-    views: dict[str, list[str]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
@@ -74,79 +80,95 @@ class Commit:
 class Checkpoint:
     """The folder of a run: commits, state, and Spark's own log of offsets."""
 
-    folder: Path
+    folder: Folder
+
+    @staticmethod
+    def at(url: str | Path | Folder) -> Checkpoint:
+        return Checkpoint(open_folder(url))
 
     @property
-    def commits(self) -> Path:
-        return self.folder / "commits"
+    def commits(self) -> Folder:
+        return self.folder.folder("commits")
 
     @property
-    def state(self) -> Path:
-        return self.folder / "state"
+    def state(self) -> Folder:
+        return self.folder.folder("state")
 
     @property
-    def spark(self) -> Path:
-        return self.folder / "spark"
+    def jobs(self) -> Folder:
+        return self.folder.folder("job")
+
+    @property
+    def spark(self) -> Folder:
+        return self.folder.folder("spark")
 
     def write(self, commit: Commit) -> None:
         """Record a finished batch; older records go."""
-        self.commits.mkdir(parents=True, exist_ok=True)
-        write_whole(self.commits / f"{commit.batch:012d}.json", [commit.to_bytes()])
-        for path in sorted(self.commits.glob("*.json"))[:-KEPT]:
-            path.unlink(missing_ok=True)
+        self.commits.put(f"{commit.batch:012d}.json", [commit.to_bytes()])
+        for name in self._recorded()[KEPT:]:
+            self.commits.remove(name)
+
+    def last(self) -> Commit | None:
+        """The last record that is whole; nothing in the folder is touched."""
+        found = map(self._commit, self._recorded())
+        return next((commit for commit in found if commit is not None), None)
 
     def take_up(self) -> tuple[Commit | None, list[Notice]]:
         """The last batch that can be gone on from; a damaged one is gone back on.
 
         Never a wrong answer: when neither the last batch nor the one before is whole, the
-        checkpoint is refused by name.
+        checkpoint is refused by name. A folder that cannot be reached is not a damaged one.
         """
-        paths = sorted(self.commits.glob("*.json"), reverse=True)
+        self.folder.tidy()
+        names = self._recorded()
         notices: list[Notice] = []
-        for path in paths[:2]:
-            problem = self._problem(path)
-            if problem is None:
-                commit = Commit.from_bytes(path.read_bytes())
-                assert commit is not None
+        for name in names[:2]:
+            commit = self._commit(name)
+            if commit is not None:
                 self.check_format(commit)
+            problem = self._problem(name, commit)
+            if commit is not None and problem is None:
                 self._mend_spark(commit.batch)
                 return commit, notices
             notices.append(Notice(f"{problem}; going back a batch"))
-            path.unlink()
-        if not paths:
-            if any(self.spark.glob("commits/[0-9]*")):
+            self.commits.remove(name)
+        if not names:
+            if any(name.isdecimal() for name in self.spark.folder("commits").list()):
                 raise self._refused("it holds no record of a finished batch")
             return None, notices
         raise self._refused("; ".join(n.message for n in notices) or "no batch in it is whole")
+
+    def _recorded(self) -> list[str]:
+        """The names of the records, the last one first."""
+        return [name for name in reversed(self.commits.list()) if name.endswith(".json")]
+
+    def _commit(self, name: str) -> Commit | None:
+        return Commit.from_bytes(self.commits.get(name).to_pybytes())
 
     def check_format(self, commit: Commit) -> None:
         """Raise unless the state of a batch can be read."""
         if commit.format != FORMAT:
             raise MillstreamError(
-                f'checkpoint "{self.folder}" cannot be used: its state is of format '
+                f'checkpoint "{self.folder.shown}" cannot be used: its state is of format '
                 f"{commit.format}, and this version reads format {FORMAT}",
                 hint="Start anew with another --checkpoint, or go on with the version it is from.",
             )
 
-    def _problem(self, path: Path) -> str | None:
-        commit = Commit.from_bytes(path.read_bytes())
+    def _problem(self, name: str, commit: Commit | None) -> str | None:
         if commit is None:
-            return f'"{path.name}" in "{self.commits}" is damaged'
+            return f'"{name}" in "{self.commits.shown}" is damaged'
         try:
-            for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
-                check_file(file)
-            self._count_files(commit)
+            for bucket_store in self._bucket_stores(commit):
+                bucket_store.check(commit.batch)
         except DamagedState as error:
             return error.message
         return None
 
-    def _count_files(self, commit: Commit) -> None:
-        """Every bucket of every level of the batch must have its file."""
+    def _bucket_stores(self, commit: Commit) -> Iterator[BucketStore]:
+        """Every bucket of every level of the batch has its file."""
         for level in range(1, commit.levels + 1):
             for bucket in range(commit.buckets):
-                path = BucketStore.at(self.state, level, bucket).path(commit.batch)
-                if not path.exists():
-                    raise DamagedState(f'state file "{path}" is missing')
+                yield BucketStore.at(self.state, level, bucket)
 
     def holds_open(self, commit: Commit) -> bool:
         """Whether there are rows in the state that must be taken back by negative ones."""
@@ -163,33 +185,34 @@ class Checkpoint:
 
     def _parts(self, commit: Commit) -> Iterator[tuple[str, dict[str, Any]]]:
         """The states after a batch, by operator and bucket, as their files describe them."""
-        for file in self.state.glob(f"level*/bucket*/{commit.batch:012d}.state"):
-            yield from read_footer(file)["operators"].items()
+        for bucket_store in self._bucket_stores(commit):
+            yield from bucket_store.footer(commit.batch)["operators"].items()
 
     def _mend_spark(self, batch: int) -> None:
         """Make Spark's log agree: the next batch runs again with the same offsets, if they are
         whole; batches after it are planned anew."""
         for kind, most in (("commits", batch), ("offsets", batch + 1)):
-            for path in [*(self.spark / kind).glob("*"), *(self.spark / kind).glob(".*.crc")]:
-                number = path.name.strip(".").removesuffix(".crc")
+            folder = self.spark.folder(kind)
+            for name in folder.list():
+                number = name.strip(".").removesuffix(".crc")
                 if not number.isdecimal():
                     continue
-                damaged = kind == "offsets" and int(number) > batch and not _is_whole(path)
+                damaged = kind == "offsets" and int(number) > batch and not _is_whole(folder, name)
                 if int(number) > most or damaged:
-                    path.unlink(missing_ok=True)
-        needed = self.spark / "offsets" / str(batch)
-        if needed.exists() and not _is_whole(needed):
-            raise self._refused(f'"{needed}" is damaged')
+                    folder.remove(name)
+        offsets, needed = self.spark.folder("offsets"), str(batch)
+        if offsets.has(needed) and not _is_whole(offsets, needed):
+            raise self._refused(f'"{offsets.shown}/{needed}" is damaged')
 
     def _refused(self, why: str) -> MillstreamError:
         return MillstreamError(
-            f'checkpoint "{self.folder}" cannot be used: {why}',
+            f'checkpoint "{self.folder.shown}" cannot be used: {why}',
             hint="Put a copy of the folder in its place, or start anew with another --checkpoint.",
         )
 
 
 def compare(
-    commit: Commit, job: Job, folder: Path, opening: Set[str] = frozenset()
+    commit: Commit, job: Job, folder: Folder, opening: Set[str] = frozenset()
 ) -> list[Notice]:
     """What a changed script means for a checkpoint: fresh starts are told, misfits are refused.
 
@@ -200,7 +223,7 @@ def compare(
         before = commit.streams.get(name)
         if before is not None and before != stream.declared:
             raise MillstreamError(
-                f'checkpoint "{folder}" was made with another declaration of stream "{name}"',
+                f'checkpoint "{folder.shown}" was made with another declaration of stream "{name}"',
                 detail="Its place in the source and its rows in state do not fit the new one.",
                 hint="Declare the stream as before, or start anew with another --checkpoint.",
             )
@@ -209,6 +232,13 @@ def compare(
         if name not in commit.queries:
             how = "begins with what runs already" if name in opening else "starts fresh"
             notices.append(Notice(f'query "{name}" is new on this checkpoint: it {how}'))
+        elif commit.queries[name] == UNREADABLE:
+            notices.append(
+                Notice(
+                    f'the plan of query "{name}" on this checkpoint cannot be read by this '
+                    "version: it starts fresh, and its earlier state and result are dropped"
+                )
+            )
         elif commit.queries[name] != mark:
             notices.append(
                 Notice(
@@ -219,7 +249,7 @@ def compare(
     if commit.rules != job.settings.rules:
         notices.append(Notice(f"rules = {commit.rules} is kept from the checkpoint"))
     notices += [
-        Notice(f'changes of "{name}" are told from now on: rows that are there may leave untold')
+        Notice(f'changes of "{name}" are emitted from now on: rows of before may leave unseen')
         for name in sorted(job.changes - set(commit.changes))
         if commit.queries.get(name) == now.get(name)
     ]
@@ -231,48 +261,58 @@ def compare(
     return notices
 
 
+def understood(commit: Commit, job: Job) -> Commit:
+    """The commit as this version reads it: a query whose plan it cannot read is another query."""
+    marks = dict(commit.queries)
+    for name, mark in fingerprints(job).items():
+        if marks.get(name) == mark and _plans(commit, job.query(name)) is None:
+            marks[name] = UNREADABLE
+    return replace(commit, queries=marks)
+
+
+def _plans(commit: Commit, query: Query) -> dict[Kept, Node] | None:
+    """The plans of a query, read back; None when there are none that can be read."""
+    joined, texts = commit.joined.get(query.name, ""), commit.plans.get(query.name, [])
+    try:
+        plans = [read_kept(text, query.plan, joined) for text in texts]
+    except MillstreamError:
+        return None
+    if len(plans) != len(query.roots):
+        return None
+    return {(root, joined): plan for root, plan in zip(query.roots, plans)}
+
+
 def settled(job: Job, commit: Commit, checkpoint: Checkpoint) -> Job:
-    """The job as it goes on from a commit: the plans of its queries are made as they were, and
-    those that the commit does not have join now. State that another strategy left is taken over."""
+    """The job as it goes on from a commit: its queries keep their plans, and those that the commit
+    does not have join now. State that another strategy left is taken over."""
     same = {
-        name: (commit.joined.get(name, ""), commit.views.get(name, []))
+        name: commit.joined.get(name, "")
         for name, mark in fingerprints(job).items()
         if commit.queries.get(name) == mark
     }
     job = going_on(job, same, commit.batch, commit.rules)
-    job = replace(job, counted=checkpoint.counted(commit))
+    kept: dict[Kept, Node] = {}
+    for name in same:
+        kept |= _plans(commit, job.query(name)) or {}
+    job = replace(job, counted=checkpoint.counted(commit), kept=kept)
     return job.after(commit.ending, commit.drains) if checkpoint.holds_open(commit) else job
 
 
-def going_on(
-    job: Job, same: Mapping[str, tuple[str, Sequence[str]]], batch: int, rules: str
-) -> Job:
-    """The job after a batch. Of queries that stay the `same` it is known when they joined and which
-    of their parts were views; the others join now."""
-    queries = []
-    for query in job.queries:
-        if query.name not in same:
-            queries.append(replace(query, joined=f"after batch {batch}"))
-            continue
-        joined, views = same[query.name]
-        parts = tuple(node for node in walk(query.plan) if node.fingerprint in views)
-        queries.append(replace(query, joined=joined, views=parts))
-    return replace(job, queries=tuple(queries), settings=replace(job.settings, rules=rules))
-
-
-def views_of(job: Job) -> dict[str, list[str]]:
-    """The parts of every query that are views of their own."""
-    return {q.name: sorted(view.fingerprint for view in q.views) for q in job.queries}
+def going_on(job: Job, same: Mapping[str, str], batch: int, rules: str) -> Job:
+    """The job after a batch. Of queries that stay the `same` it is known when they joined; the
+    others join now."""
+    now = f"after batch {batch}"
+    queries = tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries)
+    return replace(job, queries=queries, settings=replace(job.settings, rules=rules))
 
 
 def decided(job: Job, commit: Commit | None) -> Job:
     """The job with the plans that it had; those of new queries follow what has been measured."""
     if commit is None:
         return job.decided({}, NOTHING)
-    known = {part: tuple(steps) for part, steps in commit.choices.items()}
-    guessed = job.decided(known, NOTHING)
+    guessed = job.decided(job.kept, NOTHING)
     measures = Measures.from_json(commit.measures)
-    return job.decided(known, measures.statistics(guessed.graph)) if measures.of else guessed
+    return job.decided(job.kept, measures.statistics(guessed.graph)) if measures.of else guessed
 
 
 def fingerprints(job: Job) -> dict[str, str]:
@@ -280,13 +320,15 @@ def fingerprints(job: Job) -> dict[str, str]:
     return {q.name: q.plan.fingerprint + q.form for q in job.queries}
 
 
-def _is_whole(path: Path) -> bool:
+def _is_whole(folder: Folder, name: str) -> bool:
     """A line of Spark's log of offsets: a version, then JSON lines."""
+    if name.endswith(".crc"):
+        return True
     try:
-        lines = path.read_text().splitlines()
+        lines = folder.get(name).to_pybytes().decode().splitlines()
         for line in lines[1:]:
             if line != "-":
                 json.loads(line)
         return len(lines) >= 3 and lines[0].startswith("v")
-    except (OSError, ValueError):
-        return path.suffix == ".crc"
+    except ValueError:
+        return False

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from millstream.algebra.time import DAWN, Domain, Span
@@ -14,7 +14,9 @@ from millstream.catalog import Stream
 class Header:
     """What reading a slice tells about its source, apart from the rows.
 
-    `now` is the clock of the batch, in microseconds; `promise` a heartbeat sent by the source.
+    `partition` is the one that the slice is of, "" for a source that is one sequence, None when
+    the header is about the whole source. `now` is the clock of the batch, in microseconds;
+    `promise` a heartbeat sent by the source.
     """
 
     source: str
@@ -26,14 +28,43 @@ class Header:
     bad: int = 0
     ended: bool = False
     now: int = 0
+    partition: str | None = None
+
+
+@dataclass(frozen=True)
+class PartitionClock:
+    """What is known of one partition: its largest timestamp, its promise, its last sign."""
+
+    largest: int | None = None
+    promise: int | None = None
+    ended: bool = False
+    seen: int | None = None
+
+    def told(self, header: Header) -> PartitionClock:
+        sign = header.rows > 0 or header.promise is not None or self.seen is None
+        return PartitionClock(
+            largest=_most(self.largest, header.largest),
+            promise=_most(self.promise, header.promise),
+            ended=self.ended or header.ended,
+            seen=_most(self.seen, header.now) if sign else self.seen,
+        )
+
+    def heartbeat(self, stream: Stream) -> int:
+        """No more elements of the partition at or before this instant will come."""
+        slack = 0 if stream.domain is Domain.ARRIVAL else stream.slack + 1
+        told = DAWN if self.largest is None else self.largest - slack
+        return told if self.promise is None else max(told, self.promise)
 
 
 @dataclass(frozen=True)
 class SourceClock:
-    """What is known of one source: its first and largest timestamp, its promise, its last sign."""
+    """What is known of one source: its first timestamp, its end, and the clocks of its partitions.
+
+    A source that is one sequence has one partition, named "", from its first rows on. `promise` is
+    the heartbeat at which partitions of a stream that Spark feeds begin.
+    """
 
     first: int | None = None
-    largest: int | None = None
     promise: int | None = None
     ended: bool = False
     seen: int | None = None
@@ -41,36 +72,62 @@ class SourceClock:
     rows: int = 0
     late: int = 0
     bad: int = 0
+    partitions: Mapping[str, PartitionClock] = field(default_factory=dict)
 
-    def told(self, header: Header) -> SourceClock:
-        sign = header.rows > 0 or header.promise is not None
+    @property
+    def largest(self) -> int | None:
+        """The largest timestamp in any partition."""
+        told = [p.largest for p in self.partitions.values() if p.largest is not None]
+        return max(told, default=None)
+
+    def told(self, headers: Sequence[Header], beat: int) -> SourceClock:
+        """The clock after some headers. A partition that is new begins at the heartbeat `beat`."""
+        if not headers:
+            return self
+        partitions = dict(self.partitions)
+        begin = PartitionClock(promise=_most(self.promise, beat if beat > DAWN else None))
+        for header in headers:
+            if (name := header.partition) is not None:
+                partitions[name] = partitions.get(name, begin).told(header)
         return SourceClock(
-            first=_least(self.first, header.first),
-            largest=_most(self.largest, header.largest),
-            promise=_most(self.promise, header.promise),
-            ended=header.ended,
-            seen=header.now if sign or self.seen is None else self.seen,
-            now=max(self.now, header.now),
-            rows=self.rows + header.rows,
-            late=self.late + header.late,
-            bad=self.bad + header.bad,
+            first=_least(self.first, *(header.first for header in headers)),
+            promise=self.promise,
+            ended=self.ended or any(h.ended for h in headers if h.partition is None),
+            seen=headers[0].now if self.seen is None else self.seen,
+            now=max(self.now, *(header.now for header in headers)),
+            rows=self.rows + sum(header.rows for header in headers),
+            late=self.late + sum(header.late for header in headers),
+            bad=self.bad + sum(header.bad for header in headers),
+            partitions=partitions,
         )
+
+    def open_ones(self) -> list[PartitionClock]:
+        """The partitions that may bring more; of a source without any yet, one of its own."""
+        if self.ended:
+            return []
+        if not self.partitions:
+            return [PartitionClock(promise=self.promise, seen=self.seen)]
+        return [part for part in self.partitions.values() if not part.ended]
 
     def heartbeat(self, stream: Stream) -> int:
-        """No more elements at or before this instant will come."""
+        """No more elements at or before this instant will come: the least of all partitions."""
         if stream.is_internal:
             return self.now if self.now else DAWN
-        if stream.domain is Domain.ARRIVAL:
-            return DAWN if self.largest is None else self.largest
-        if stream.foreign:
-            return DAWN if self.promise is None else self.promise
-        told = DAWN if self.largest is None else self.largest - stream.slack - 1
-        return told if self.promise is None else max(told, self.promise)
+        parts = self.open_ones() or self.partitions.values()
+        return min((part.heartbeat(stream) for part in parts), default=DAWN)
 
-    def is_idle(self, stream: Stream) -> bool:
-        return (
-            stream.idle is not None and self.seen is not None and self.now - self.seen > stream.idle
-        )
+    def renewed(self, stream: Stream) -> SourceClock:
+        """The clock for other partitions, which begin at the heartbeat of those so far."""
+        beat = self.heartbeat(stream)
+        promise = beat if beat > DAWN else self.promise
+        return replace(self, promise=promise, partitions={})
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> SourceClock:
+        """A commit of an older format can be read as well: it is refused later, by its format."""
+        parts = {n: PartitionClock(**p) for n, p in data.get("partitions", {}).items()}
+        told = {f.name: data[f.name] for f in fields(SourceClock) if f.name in data}
+        return SourceClock(**{**told, "partitions": parts})
 
 
 @dataclass(frozen=True)
@@ -90,15 +147,22 @@ class Clock:
         streams: Mapping[str, Stream],
         watermark_groups: Mapping[str, frozenset[str]],
     ) -> Clock:
-        """The clock after a batch: the smallest heartbeat among companions, never going back.
+        """The clock after a batch: the least heartbeat in a watermark group, never going back.
 
-        A source that has ended holds nobody back; when all sources of a time domain have ended, the
-        last instant is the largest timestamp or heartbeat seen on any of them.
+        The partitions of all its streams count alike. What has ended holds nobody back; when all
+        sources of a time domain have ended, the last instant is the largest timestamp or heartbeat
+        seen on any of them. The order of the headers does not matter.
         """
-        sources = {name: self.sources.get(name, SourceClock()) for name in streams}
+        told: dict[str, list[Header]] = {name: [] for name in streams}
         for header in headers:
-            if header.source in sources:
-                sources[header.source] = sources[header.source].told(header)
+            if header.source in told:
+                told[header.source].append(_settled(header, streams[header.source]))
+        sources = {}
+        for name, stream in streams.items():
+            clock = self.sources.get(name, SourceClock())
+            if stream.foreign and any(header.partition is not None for header in told[name]):
+                clock = clock.renewed(stream)
+            sources[name] = clock.told(told[name], self.beats.get(name, DAWN))
         beats = {
             name: max(self.beats.get(name, DAWN), _beat(name, sources, streams, watermark_groups))
             for name in streams
@@ -126,11 +190,12 @@ class Clock:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Clock:
-        return Clock({n: SourceClock(**c) for n, c in data["sources"].items()}, dict(data["beats"]))
+        sources = {n: SourceClock.from_json(c) for n, c in data["sources"].items()}
+        return Clock(sources, dict(data["beats"]))
 
     def without_ends(self) -> Clock:
         """The same clock for a run that goes on: no source has ended."""
-        return replace(self, sources={n: replace(c, ended=False) for n, c in self.sources.items()})
+        return replace(self, sources={n: _going_on(c) for n, c in self.sources.items()})
 
 
 def _beat(
@@ -140,26 +205,46 @@ def _beat(
     watermark_groups: Mapping[str, frozenset[str]],
 ) -> int:
     together = watermark_groups.get(name, frozenset((name,)))
-    open_ones = [n for n in together if not sources[n].ended]
-    awake = [n for n in open_ones if not sources[n].is_idle(streams[n])]
-    if awake:
-        return min(sources[n].heartbeat(streams[n]) for n in awake)
-    if open_ones:
-        return max(sources[n].heartbeat(streams[n]) for n in open_ones)
+    beats, awake = [], []
+    for one in sorted(together):
+        clock, stream = sources[one], streams[one]
+        for part in clock.open_ones():
+            beats.append(clock.heartbeat(stream) if stream.is_internal else part.heartbeat(stream))
+            awake.append(not _is_idle(part, clock.now, stream))
+    if beats:
+        return min((b for b, up in zip(beats, awake) if up), default=max(beats))
     domain = streams[name].domain
     peers = [n for n in streams if streams[n].domain is domain]
     over = all(sources[n].ended for n in peers)
     told = [
-        t for n in (peers if over else together) for t in (sources[n].largest, sources[n].promise)
+        t
+        for n in (peers if over else together)
+        for part in sources[n].partitions.values()
+        for t in (part.largest, part.promise)
     ]
     if all(sources[n].largest is None for n in together):  # tables that have begun, if anything
         told += [sources[n].first for n in together]
     return max((t for t in told if t is not None), default=DAWN)
 
 
-def _least(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else min(a, b)
+def _settled(header: Header, stream: Stream) -> Header:
+    """A partition that Spark feeds, and that has brought no element, holds nobody back."""
+    silent = stream.foreign and header.largest is None
+    return replace(header, partition=None) if silent else header
 
 
-def _most(a: int | None, b: int | None) -> int | None:
-    return b if a is None else a if b is None else max(a, b)
+def _is_idle(part: PartitionClock, now: int, stream: Stream) -> bool:
+    return stream.idle is not None and part.seen is not None and now - part.seen > stream.idle
+
+
+def _going_on(clock: SourceClock) -> SourceClock:
+    parts = {n: replace(part, ended=False) for n, part in clock.partitions.items()}
+    return replace(clock, ended=False, partitions=parts)
+
+
+def _least(*instants: int | None) -> int | None:
+    return min((t for t in instants if t is not None), default=None)
+
+
+def _most(*instants: int | None) -> int | None:
+    return max((t for t in instants if t is not None), default=None)

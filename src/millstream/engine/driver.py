@@ -14,7 +14,7 @@ from millstream.algebra.changes import Changes, concat_rows, no_rows
 from millstream.connect.source import ERRORS as ERROR_COLUMNS
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier
-from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints, views_of
+from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
 from millstream.engine.clock import Clock, Header
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
@@ -193,10 +193,9 @@ class Driver:
             ending=job.settings.ending,
             drains=job.drains,
             measures=after.measures.to_json(),
-            choices={part: list(steps) for part, steps in job.choices.items()},
+            plans=job.plan_texts,
             hot=after.hot.to_json(),
             rules=job.settings.rules,
-            views=views_of(job),
             changes=sorted(job.changes),
         )
 
@@ -252,7 +251,7 @@ class Driver:
             statistics = self.last.measures.statistics(self.job.graph)
             if self.ran is None or self.begun is None:
                 job = replace(job, plans=self.job.plans)
-                joined = Joined(job.decided(self.job.choices, statistics))
+                joined = Joined(job.decided({}, statistics))
             else:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
                 joined = changed(job, self.job, self.ran, self.begun, statistics, counted)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from millstream.algebra.node import Node
-from millstream.engine.checkpoint import Checkpoint, Commit, decided, fingerprints, settled
+from millstream.engine.checkpoint import Checkpoint, decided, fingerprints, settled, understood
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.store import BucketStore
 from millstream.errors import MillstreamError
+from millstream.files import Folder
 from millstream.plan.statistics import Statistics
 from millstream.state.chunks import Chunk, Log, Part, State
 
@@ -67,7 +68,7 @@ class Held:
 
 
 def read_states(
-    state: Path, levels: int, buckets: int, batch: int
+    state: Folder, levels: int, buckets: int, batch: int
 ) -> tuple[Mapping[str, State], ...]:
     """The states of all levels and buckets after a batch. Chunks are not read, only described."""
     return tuple(
@@ -77,16 +78,17 @@ def read_states(
     )
 
 
-def held_in(folder: Path, job: Job) -> Held:
+def held_in(folder: str | Path | Folder, job: Job) -> Held:
     """What the last finished batch of a checkpoint left; nothing in the folder is touched."""
-    checkpoint = Checkpoint(folder)
-    commit = _last(checkpoint.commits.glob("*.json"))
+    checkpoint = Checkpoint.at(folder)
+    commit = checkpoint.last()
     if commit is None:
         raise MillstreamError(
-            f'"{folder}" holds no finished batch',
+            f'"{checkpoint.folder.shown}" holds no finished batch',
             hint="Name a folder that was given to millstream run --checkpoint.",
         )
     checkpoint.check_format(commit)
+    commit = understood(commit, job)
     known = fingerprints(job)
     queries = tuple(q for q in job.queries if commit.queries.get(q.name) == known[q.name])
     settings = job.settings.with_ending(commit.ending)
@@ -94,11 +96,6 @@ def held_in(folder: Path, job: Job) -> Held:
     states = read_states(checkpoint.state, commit.levels, commit.buckets, commit.batch)
     same = decided(settled(same, commit, checkpoint), commit)
     return Held(same, commit.batch, states, Measures.from_json(commit.measures))
-
-
-def _last(paths: Iterable[Path]) -> Commit | None:
-    found = (Commit.from_bytes(path.read_bytes()) for path in sorted(paths, reverse=True))
-    return next((commit for commit in found if commit is not None), None)
 
 
 def _bytes_of(chunk: Chunk) -> int:

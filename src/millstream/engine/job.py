@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,19 +12,24 @@ from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.plan_cache import PlanCache
-from millstream.plan.alternatives import Choices, Chooser, Steps
+from millstream.plan.alternatives import Chooser
 from millstream.plan.graph import Graph
+from millstream.plan.kept import kept_text, logical, parts_of
 from millstream.plan.statistics import Statistics
-from millstream.plan.strategy import physical, together
+from millstream.plan.strategy import carried_out, chosen, distributed, together
 from millstream.settings import NEVER_OPEN, Settings
+
+Kept = tuple[Node, str]
+"""The root of a query as it is bound, and when it joined."""
 
 
 @dataclass(frozen=True)
 class Job:
     """What runs: every stream that has a source, every registered query, and the settings.
 
-    `changes` names the stored results whose changes somebody wants to see as well; `choices` are
-    the steps by which plans were chosen, for those for which that is settled.
+    `changes` names the stored results whose changes somebody wants to see as well. `kept` are the
+    distributed plans that are settled, since they have state; `chosen` are the plans of all roots
+    after the rules, as it was decided when they came.
     """
 
     streams: Mapping[str, Stream]
@@ -35,7 +40,8 @@ class Job:
     """Whether state of another strategy is taken over, with rows that it gave out open."""
     counted: frozenset[str] = frozenset()
     """The names of states in which duplicates are counted, or were when the job began."""
-    choices: Choices = field(default_factory=dict)
+    kept: Mapping[Kept, Node] = field(default_factory=dict)
+    chosen: Mapping[Node, Node] = field(default_factory=dict)
     plans: PlanCache = field(default_factory=PlanCache, compare=False, repr=False)
 
     @cached_property
@@ -99,23 +105,47 @@ class Job:
         sources = self.graph.sources
         return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
 
-    def decided(self, known: Choices, statistics: Statistics) -> Job:
-        """The job with all its plans chosen: as before where that is known, else by the facts."""
-        made: dict[str, Steps] = {}
-        for query in self.queries if self.settings.rules == "on" else ():
-            for root in (query.changes_root, query.content_root):
-                if root is not None:
-                    chooser = Chooser(known, statistics)
-                    made |= self.plans.decided((root, query.views, "on"), chooser)
-        return replace(self, choices=made)
+    def decided(self, kept: Mapping[Kept, Node], statistics: Statistics) -> Job:
+        """The job with all its plans chosen: kept where they are known, else by the statistics.
+        What runs already in a plan that is kept is planned as it runs."""
+        running = frozenset[Node]().union(*map(parts_of, kept.values()))
+        chosen_ones: dict[Node, Node] = {}
+        for query in self.queries:
+            for root in query.roots:
+                known = kept.get((root, query.joined))
+                chosen_ones[root] = (
+                    chosen(root, self.settings, query.views, Chooser(running, statistics))
+                    if known is None
+                    else logical(known)
+                )
+        return replace(self, kept=kept, chosen=chosen_ones)
+
+    @cached_property
+    def settled_plans(self) -> dict[str, dict[Node, Node]]:
+        """For every query and every root it may have, the plan as it is distributed."""
+        return {q.name: {root: self.distributed(q, root) for root in q.roots} for q in self.queries}
+
+    @cached_property
+    def plan_texts(self) -> dict[str, list[str]]:
+        """These plans as a checkpoint keeps them."""
+        return {
+            name: [kept_text(plan) for plan in plans.values()]
+            for name, plans in self.settled_plans.items()
+        }
 
     @property
-    def chosen(self) -> Choices:
-        """How the parts of all plans are made: as was decided, or as they were made."""
-        found: dict[str, Steps] = {}
-        for of, steps in self.plans.steps.items():
-            found |= steps if of[2] == "on" else {}
-        return {**found, **self.choices}
+    def running(self) -> frozenset[Node]:
+        """All parts of plans, as they are before they are distributed."""
+        plans = (plan for plans in self.settled_plans.values() for plan in plans.values())
+        return frozenset[Node]().union(*map(parts_of, plans))
+
+    def kept_plans(self, names: Iterable[str]) -> dict[Kept, Node]:
+        """The plans of these queries, for a job in which they stay."""
+        return {
+            (root, self.query(name).joined): plan
+            for name in names
+            for root, plan in self.settled_plans[name].items()
+        }
 
     def plans_of(self, query: Query) -> dict[Node, Node]:
         """For every root that a query has, its plan, apart from those of others."""
@@ -124,14 +154,19 @@ class Job:
         )
         return {root: self._physical(query, root) for root in roots}
 
+    def distributed(self, query: Query, root: Node) -> Node:
+        """The plan of a root as it is distributed: the one that is kept, or a new one."""
+        at = root, query.joined
+        if at not in self._distributed:
+            plan = self.chosen.get(root) or chosen(root, self.settings, query.views)
+            self._distributed[at] = distributed(plan, query.joined)
+        return self._distributed[at]
+
+    @cached_property
+    def _distributed(self) -> dict[Kept, Node]:
+        return dict(self.kept)
+
     def _physical(self, query: Query, root: Node) -> Node:
-        settings, views, joined = self.settings, query.views, query.joined
-        settled = settings, self.drains, joined, self.counted
-        return self.plans.physical(
-            (root, views, settings.rules),
-            settled,
-            self.choices,
-            lambda chooser: physical(
-                root, settings, views, self.drains, chooser, joined, self.counted
-            ),
-        )
+        plan = self.distributed(query, root)
+        settled = self.settings, self.drains, self.counted
+        return self.plans.physical(plan, settled, lambda: carried_out(plan, *settled))

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Probe
 from millstream.algebra.node import BROADCAST, Load, Node, home_of
 from millstream.algebra.time import Span
 from millstream.engine.evaluation import Evaluation
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.measures import Counts, add_all
-from millstream.operators import AntiJoin, Exchange, Join, SemiJoin, SingleJoin, SkewSplit
+from millstream.operators import Exchange, SkewSplit
 from millstream.plan.graph import Graph
 from millstream.state.chunks import Log, State
 from millstream.state.pending import release
@@ -137,8 +138,8 @@ class Bucket:
 
 def _only_tests(component: tuple[Node, ...]) -> bool:
     """True when rows look for partners in a flow, and none are put together with theirs."""
-    pairing = any(isinstance(node, (SingleJoin, Join)) for node in component)
-    return not pairing and any(isinstance(node, (AntiJoin, SemiJoin)) for node in component)
+    probes = {node.probe for node in component}
+    return Probe.TESTS in probes and Probe.PAIRS not in probes
 
 
 def _part(span: Span, ends: list[int], step: int) -> Span:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from millstream.algebra.node import Node
-from millstream.engine.checkpoint import fingerprints, going_on, views_of
+from millstream.engine.checkpoint import fingerprints, going_on
 from millstream.engine.job import Job
 from millstream.engine.opening import Opening, Running
 from millstream.engine.outputs import Query
@@ -39,18 +39,16 @@ def changed(
 
     Law: queries that stay keep their plans and their state, and nothing of them is planned again.
     """
-    marks, known, views = fingerprints(job), fingerprints(now), views_of(now)
-    same = {
-        q.name: (q.joined, views[q.name]) for q in now.queries if known[q.name] == marks.get(q.name)
-    }
+    marks, known = fingerprints(job), fingerprints(now)
+    same = {q.name: q.joined for q in now.queries if known[q.name] == marks.get(q.name)}
     stays = job.settings.ending == now.settings.ending
-    roots = [r for q in (*job.queries, *ran.queries) for r in (q.changes_root, q.content_root) if r]
+    kept = ran.kept_plans(q.name for q in ran.queries) | now.kept_plans(same)
     job = replace(
         going_on(job, same, batch, now.settings.rules),
         counted=now.counted if stays else counted,
-        plans=now.plans.only(frozenset(roots)),
+        plans=now.plans.only(frozenset(kept.values())),
     )
-    job = job.after(now.settings.ending, now.drains).decided(now.chosen, statistics)
+    job = job.after(now.settings.ending, now.drains).decided(kept, statistics)
     joined = opened(job, ran, batch)
     return replace(joined, fresh=joined.fresh - same.keys())
 

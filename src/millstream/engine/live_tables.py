@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,10 +11,11 @@ import pyarrow.compute as pc
 from millstream.bind.tables.declared import static_table
 from millstream.bind.tables.histories import TableHistories, changed
 from millstream.catalog import Stream, Table
-from millstream.connect.appended import FAULTS, append_batch, read_batches
 from millstream.connect.opening import spool_of
-from millstream.connect.poller import Poller
-from millstream.connect.postgres import PostgresTable
+from millstream.connect.postgres.poller import Poller
+from millstream.connect.postgres.table import PostgresTable
+from millstream.connect.statements.appended import FAULTS, append_batch, read_batches
+from millstream.files import Folder
 from millstream.operators import StaticTable
 
 
@@ -27,36 +27,39 @@ class LiveTables:
     run that goes on begins with the same, and takes what has changed since as changes.
     """
 
-    table_histories: TableHistories
-    folder: Path
+    folder: Folder
     follow: bool
     contents: dict[str, StaticTable] = field(default_factory=dict)
     pollers: dict[str, Poller] = field(default_factory=dict)
 
-    def begin(self, tables: Iterable[Table]) -> None:
+    def begin(self, histories: TableHistories) -> None:
         """From now on, changes go to the folder."""
-        self.table_histories.folder = str(self.folder)
-        if self.follow:
-            self.table_histories.feed = feed
-        for table in tables:
-            self.take(table)
+        histories.folder = self.folder.url
+        histories.is_fed = histories.is_fed or self.follow
+        for entry in list(histories.catalog.entries.values()):
+            if isinstance(entry, Table):
+                self.recall(entry, histories)
+                self.watch(entry, histories)
 
-    def take(self, table: Table) -> None:
-        """Take in a table: what was fed to it in an earlier run, and what its database has now."""
-        stream = None if table.changes is None else self.table_histories.placed(table.changes)
-        path = None if stream is None else spool_of(stream)
-        if stream is None or path is None:
-            return
-        before = [rows for _, rows in read_batches(path) if rows.schema != FAULTS]
-        if table.every is not None:
-            self._watch(table, stream, path, before)
-        else:
-            self.table_histories.recall(table, before)
+    def recall(self, table: Table, histories: TableHistories) -> None:
+        """Take in what statements have fed to a table, in this run or an earlier one."""
+        if table.every is None and (at := _fed_at(table, histories)) is not None:
+            histories.recall(table, _batches(at[1]))
 
-    def refresh(self, beats: Mapping[str, int]) -> None:
+    def watch(self, table: Table, histories: TableHistories) -> None:
+        """Read a table of a database again: now if the run goes on, and as often as declared."""
+        if table.every is not None and (at := _fed_at(table, histories)) is not None:
+            self._watch(table, *at)
+
+    def unwatch(self, name: str) -> None:
+        """Read a table of a database no more."""
+        if (poller := self.pollers.pop(name, None)) is not None:
+            poller.stop()
+
+    def refresh(self, histories: TableHistories, beats: Mapping[str, int]) -> None:
         """Let queries that are added to the running job begin with what tables hold by now."""
-        self.table_histories.refresh(beats)
-        entries = self.table_histories.catalog.entries
+        histories.refresh(beats)
+        entries = histories.catalog.entries
         for name, poller in self.pollers.items():
             table = entries.get(name.lower())
             if isinstance(table, Table):
@@ -65,37 +68,46 @@ class LiveTables:
 
     def end(self) -> None:
         """Read no more."""
-        for poller in self.pollers.values():
-            poller.stop()
-        self.pollers.clear()
+        for name in list(self.pollers):
+            self.unwatch(name)
 
-    def _watch(
-        self, table: Table, stream: Stream, path: Path, before: list[pa.RecordBatch]
-    ) -> None:
-        base = self.folder / f"{table.name}.base"
-        goes_on = base.exists()
+    def _watch(self, table: Table, stream: Stream, spool: Folder) -> None:
+        base = self.folder.folder(f"{table.name}.base")
+        goes_on = bool(base.list())
         if not goes_on:
             append_batch(base, table.content.rows)
         known = next(rows for _, rows in read_batches(base))
         self.contents[table.content.digest] = replace(table.content, rows=known)
-        for rows in before:
+        for rows in _batches(spool):
             known = _after(known, rows, table.key)
         assert table.source is not None and table.every is not None
         there = PostgresTable.of(table.source, dict(table.options), table.name)
         schema, seconds = known.schema, table.every / 1_000_000
-        poller = Poller(lambda: there.read(schema), known, table.key, stream.schema, path, seconds)
+        poller = Poller(lambda: there.read(schema), known, table.key, stream.schema, spool, seconds)
         if goes_on:
             poller.poll()
         if self.follow:
+            self.unwatch(table.name)
             poller.start()
             self.pollers[table.name] = poller
 
 
+def _fed_at(table: Table, histories: TableHistories) -> tuple[Stream, Folder] | None:
+    """The stream of a table's modifications, and the folder that later ones are put into."""
+    stream = None if table.changes is None else histories.placed(table.changes)
+    spool = None if stream is None else spool_of(stream)
+    return None if stream is None or spool is None else (stream, spool)
+
+
+def _batches(spool: Folder) -> list[pa.RecordBatch]:
+    return [rows for _, rows in read_batches(spool) if rows.schema != FAULTS]
+
+
 def feed(stream: Stream, rows: pa.RecordBatch) -> None:
     """Put changes of a table where the running job finds them."""
-    path = spool_of(stream)
-    assert path is not None
-    append_batch(path, rows)
+    spool = spool_of(stream)
+    assert spool is not None
+    append_batch(spool, rows)
 
 
 def _after(known: pa.RecordBatch, rows: pa.RecordBatch, key: tuple[str, ...]) -> pa.RecordBatch:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.engine.store import decode, encode, write_whole
+from millstream.engine.store import decode, encoded
+from millstream.files import Folder, MissingFile, open_file, open_folder
+
+SUFFIX = ".arrow"
 
 
 class ResultLog:
@@ -17,54 +19,58 @@ class ResultLog:
     batch, so that readers never see half of one.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | Path | Folder) -> None:
+        self.folder = open_folder(folder)
         self._number = -1
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         self._number = number
         if batch.num_rows:
-            folder = log_folder(self.folder, name)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / f"{number:012d}.arrow", [encode(batch)])
+            log_folder(self.folder, name).put(f"{number:012d}{SUFFIX}", [encoded(batch)])
 
     def forget(self, name: str) -> None:
         """Drop what was kept of a result that is no more."""
-        shutil.rmtree(log_folder(self.folder, name), ignore_errors=True)
+        log_folder(self.folder, name).remove_all()
 
     def whole(self, name: str, content: pa.RecordBatch) -> None: ...
 
     def sizes(self) -> dict[str, int]:
         if self._number >= 0:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_whole(self.folder / "last", [str(self._number).encode()])
+            self.folder.put("last", [b"%012d" % self._number])  # of one size, as it is put again
         return {}
 
     def close(self) -> None: ...
 
 
-def log_folder(root: Path, name: str) -> Path:
+def log_folder(root: Folder, name: str) -> Folder:
     safe = "".join(c if c.isalnum() or c in "-_." else f"%{ord(c):x}" for c in name)
-    return root / safe
+    return root.folder(safe)
 
 
-def last_batch(root: Path) -> int:
-    path = root / "last"
-    return int(path.read_text()) if path.exists() else -1
+def last_batch(root: str | Path | Folder) -> int:
+    """The last finished batch; −1 before the first."""
+    try:
+        return int(open_folder(root).get("last").to_pybytes())
+    except MissingFile:
+        return -1
 
 
-def batches_between(root: Path, name: str, after: int, upto: int) -> list[Path]:
-    """The files of a result after one batch and up to another."""
+def batches_between(root: str | Path | Folder, name: str, after: int, upto: int) -> list[str]:
+    """The addresses of the files of a result after one batch and up to another."""
+    folder = log_folder(open_folder(root), name)
+    files = [name for name in folder.list() if name.endswith(SUFFIX)]
     return [
-        path
-        for path in sorted(log_folder(root, name).glob("*.arrow"))
-        if after < int(path.stem) <= upto
+        folder.address(file) for file in files if after < int(file.removesuffix(SUFFIX)) <= upto
     ]
 
 
-def read_log(root: Path, name: str, schema: pa.Schema) -> pa.Table:
+def read_address(address: str) -> pa.RecordBatch:
+    """The rows in a file of a log."""
+    folder, name = open_file(address)
+    return decode(folder.get(name))
+
+
+def read_log(root: str | Path | Folder, name: str, schema: pa.Schema) -> pa.Table:
     """All rows of a result so far."""
-    paths = batches_between(root, name, -1, last_batch(root))
-    return pa.Table.from_batches(
-        [decode(pa.py_buffer(p.read_bytes())) for p in paths], schema=schema
-    )
+    addresses = batches_between(root, name, -1, last_batch(root))
+    return pa.Table.from_batches([read_address(at) for at in addresses], schema=schema)

@@ -12,7 +12,6 @@ from numba import njit
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
 from millstream.algebra.time import INFINITY, Span
-from millstream.operators import Exchange, Project, SkewSplit
 from millstream.plan.graph import Graph
 from millstream.plan.names import name_of
 from millstream.plan.statistics import RowRates, Statistics
@@ -29,7 +28,7 @@ def count(counts: Counts, node: Node, given: Sequence[int], result: Changes) -> 
     """Add what a node took and gave in a step. A projection tells no more than its input does,
     and elements of streams do not stay."""
     back = 0 if node.never_retracts else int(np.count_nonzero(result.weight < 0))
-    stays = not node.is_stream and not isinstance(node, Project)
+    stays = not node.is_stream and not node.one_to_one
     stay, opened = _stays(result.ts, result.exp, result.weight) if stays else (0, 0)
     add(counts, node.fingerprint, [len(result), back, int(stay), int(opened), *given])
 
@@ -124,7 +123,7 @@ class Measures:
             add_all(levels.setdefault(level, {}), [counts])
         found: dict[str, tuple[list[int], int]] = {}
         for node in graph.nodes:
-            if isinstance(node, (Exchange, SkewSplit)):
+            if node.moves_rows:
                 continue
             mine = [c[node.fingerprint] for c in levels.values() if node.fingerprint in c]
             most = max(mine, default=[0] * (4 + len(node.inputs)))

@@ -45,6 +45,12 @@ class Query:
         return Stored(self.plan) if self.form == COMPLETE else None
 
     @property
+    def roots(self) -> tuple[Node, ...]:
+        """All roots it may have."""
+        stored = self.content_root
+        return (self.changes_root,) if stored is None else (self.changes_root, stored)
+
+    @property
     def result_schema(self) -> pa.Schema:
         """The columns of the answer: `ts` and the select list, after `op` if it is tagged."""
         fields = list(self.changes_root.schema)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.evaluate import computed_once
@@ -15,7 +16,15 @@ from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.time import DAWN, Span
 from millstream.catalog import SIDES, Stream
-from millstream.connect.source import Comparison, ReadBatch, Slice, Source, read_wanted
+from millstream.connect.partitioned import PartitionedSource, arrivals
+from millstream.connect.source import (
+    Comparison,
+    Foreseeing,
+    ReadBatch,
+    Slice,
+    Source,
+    read_wanted,
+)
 from millstream.engine.admit import ERRORS, Gate, admit
 from millstream.engine.clock import Clock, Header
 from millstream.engine.evaluation import Reading
@@ -33,7 +42,9 @@ TICK = 200_000
 class ReadTask:
     """Slices of one source to read one after the other.
 
-    `prior` is the largest timestamp in slices of the same batch that come before; `now` the clock.
+    `prior` is the largest timestamp in slices of the same batch and partition that come before;
+    `now` the clock. `partitions` are those of the source that are new or have ended with this
+    batch, each with whether it has ended.
     """
 
     source: str
@@ -41,6 +52,7 @@ class ReadTask:
     prior: int | None
     ended: bool
     now: int
+    partitions: tuple[tuple[str, bool], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -49,12 +61,14 @@ class ReadTask:
             "prior": self.prior,
             "ended": self.ended,
             "now": self.now,
+            "partitions": [list(part) for part in self.partitions],
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> ReadTask:
         slices = tuple(Slice.from_json(s) for s in data["slices"])
-        return ReadTask(data["source"], slices, data["prior"], data["ended"], data["now"])
+        parts = tuple((name, ended) for name, ended in data["partitions"])
+        return ReadTask(data["source"], slices, data["prior"], data["ended"], data["now"], parts)
 
 
 def plan_read_tasks(
@@ -77,8 +91,34 @@ def plan_read_tasks(
             continue
         slices, at, ended = source.plan(here["at"], rows)
         after[name] = {"at": at, "ended": ended}
+        parts = _changed_partitions(here["at"], at) if isinstance(source, PartitionedSource) else ()
         tasks += _tasks_of(streams[name], source, slices, ended, now)
+        if parts:
+            tasks.append(ReadTask(name, (), None, ended, now, parts))
     return tasks, after
+
+
+def reopened(
+    sources: Mapping[str, Source], positions: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The positions for another run: it looks again at what had ended, which may have grown."""
+    after = {name: {**here, "ended": False} for name, here in positions.items()}
+    for name, source in sources.items():
+        if isinstance(source, PartitionedSource) and name in after:
+            after[name]["at"] = source.reopened(after[name]["at"])
+    return after
+
+
+def _changed_partitions(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[tuple[str, bool], ...]:
+    """The partitions that are new at a position, or have ended there."""
+    known = before["partitions"]
+    return tuple(
+        (name, part["ended"])
+        for name, part in after["partitions"].items()
+        if name not in known or part["ended"] != known[name]["ended"]
+    )
 
 
 def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int) -> list[ReadTask]:
@@ -94,8 +134,25 @@ def ticks(streams: Mapping[str, Stream], positions: Mapping[str, Any], now: int)
 def _tasks_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[ReadTask]:
-    if len(slices) <= 1 or stream.ahead is not None or stream.op is not None:
-        return [ReadTask(stream.name, tuple(slices), None, ended, now)] if slices or ended else []
+    """Read tasks that can be done side by side: for each partition one, or one for each slice."""
+    if not slices:
+        return [ReadTask(stream.name, (), None, ended, now)] if ended else []
+    by_partition: dict[str, list[Slice]] = {}
+    for slice_ in slices:
+        by_partition.setdefault(slice_.partition, []).append(slice_)
+    return [
+        task
+        for name, mine in by_partition.items()
+        for task in _tasks_in(stream, _source_in(source, name), mine, ended, now)
+    ]
+
+
+def _tasks_in(
+    stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
+) -> list[ReadTask]:
+    in_turn = stream.ahead is not None or stream.op is not None
+    if len(slices) == 1 or in_turn or not isinstance(source, Foreseeing):
+        return [ReadTask(stream.name, tuple(slices), None, ended, now)]
     tasks, prior = [], None
     for slice_ in slices:
         tasks.append(ReadTask(stream.name, (slice_,), prior, ended, now))
@@ -103,6 +160,11 @@ def _tasks_of(
             largest = source.largest(slice_, stream.order_by)
             prior = largest if prior is None or (largest or DAWN) > prior else prior
     return tasks
+
+
+def _source_in(source: Source, partition: str) -> Source:
+    """The source itself, or that of one of its partitions."""
+    return source.source(partition) if isinstance(source, PartitionedSource) else source
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,30 +187,26 @@ def run_read_task(
 ) -> ReadResult:
     """Read the slices of a read task and pack their rows for the buckets of the first level."""
     graph = sender.graph
-    known = clock.sources.get(stream.name)
-    largest = known.largest if known else None
-    if task.prior is not None:
-        largest = task.prior if largest is None else max(largest, task.prior)
-    promise = known.promise if known and known.promise is not None else DAWN
-    gate = Gate(largest, max(clock.beats.get(stream.name, DAWN), promise), task.now)
+    gates: dict[str, Gate] = {}
     reads = []
     for slice_ in task.slices:
         assert source is not None
+        reader = _source_in(source, slice_.partition)
+        gate = gates.get(slice_.partition)
+        if gate is None:
+            gate = Gate.of(clock, stream, slice_, task.now).after(task.prior)
         read_batch = read_wanted(
-            source, slice_, _columns(stream, graph), _judged(stream), _wanted(stream, graph)
+            reader, slice_, _columns(stream, graph), _judged(stream), _wanted(stream, graph)
         )
         read = pack(
             stream,
             read_batch,
             gate,
             sender,
-            slice_.seq,
-            lambda s=slice_: source.read(s, stream.schema.names),
+            int(arrivals(np.array([slice_.seq]), slice_.number)[0]),
+            lambda s=slice_, r=reader: r.read(s, stream.schema.names),
         )
-        told = read.headers[0].largest
-        if told is not None:
-            gate = replace(gate, largest=told if gate.largest is None else max(told, gate.largest))
-        gate = replace(gate, beat=max(gate.beat, read.headers[0].promise or DAWN))
+        gates[slice_.partition] = gate.after(read.headers[0].largest, read.headers[0].promise)
         reads.append(read)
     endings = [
         Header(name, ended=task.ended, now=task.now)
@@ -156,7 +214,12 @@ def run_read_task(
     ]
     if stream.op is not None and stream.is_internal:  # a table that has rows begins with the clock
         endings[0] = replace(endings[0], first=task.now)
-    return _together(reads, stream, endings)
+    parts = [
+        Header(name, ended=over, now=task.now, partition=partition)
+        for partition, over in task.partitions
+        for name in (stream.name, *_sides(stream, graph))
+    ]
+    return _together(reads, stream, [*parts, *endings])
 
 
 def pack(
@@ -176,25 +239,35 @@ def pack(
     if len(admitted.late):
         whole = take_rows(reread().rows, admitted.late)
         late = late_rows(whole, admitted.late_ts, stream.domain)
+    errors = _in_partition(admitted.errors, gate)
     elements = {stream.name: admitted.elements}
     headers = [admitted.header]
     last = int(read_batch.seq[-1]) if len(read_batch.seq) else 0
-    last = max(last, *admitted.errors.column("seq").to_pylist(), 0)
+    last = max(last, *errors.column("seq").to_pylist(), 0)
     for name, rows, numbers in (
         (
             f"{stream.name}.late",
             late.select(range(1, late.num_columns)),
             read_batch.seq[admitted.late],
         ),
-        (f"{stream.name}.errors", admitted.errors, admitted.errors.column("seq").to_numpy()),
+        (f"{stream.name}.errors", errors, errors.column("seq").to_numpy()),
     ):
         if name in sender.graph.scans:
-            elements[name] = Changes.elements(rows, numbers, numbers)
+            elements[name] = Changes.elements(rows, numbers, arrivals(numbers, gate.number))
             first = int(numbers[0]) if len(numbers) else None
-            headers.append(Header(name, first, last or None, rows=len(numbers), now=gate.now))
+            told = Header(name, first, last or None, rows=len(numbers), now=gate.now)
+            headers.append(replace(told, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
-    return ReadResult(sent, late, admitted.errors, headers, reading.counts)
+    return ReadResult(sent, late, errors, headers, reading.counts)
+
+
+def _in_partition(errors: pa.RecordBatch, gate: Gate) -> pa.RecordBatch:
+    """Bad rows of a partition: positions count in it, so the reason names it."""
+    if gate.number is None or not errors.num_rows:
+        return errors
+    reasons = pc.binary_join_element_wise(f"{gate.partition}: ", errors.column("reason"), "")
+    return errors.set_column(1, "reason", reasons)
 
 
 def _send(sender: Sender, reading: Reading, turn: int) -> list[tuple[Node, int, Changes, int]]:

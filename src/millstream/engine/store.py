@@ -8,7 +8,6 @@ only when it is whole. Every piece carries a checksum.
 from __future__ import annotations
 
 import json
-import os
 import struct
 import zlib
 from collections.abc import Callable, Mapping
@@ -20,14 +19,25 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.errors import MillstreamError
+from millstream.files import Folder, MissingFile, open_folder
+from millstream.files.folder import Piece
 from millstream.state.chunks import Chunk, Log, State
 
 MAGIC = b"MILLSTATE1\n"
 TAIL = struct.Struct("<QI")
+END = 65_536
+"""So many bytes at the end of a file are read at once: they hold most footers."""
+
 KEPT_BATCHES = 3
 """This batch, the one before, and one more, so that a damaged last file can be gone back on."""
 
+CUT_OFF = "it is missing or cut off"
+
 Reference = tuple[str, int, int, int]
+"""A file, a position in it, a size and a checksum."""
+
+Own = tuple[str, pa.Buffer]
+"""The file of a batch with its bytes."""
 
 
 class DamagedState(MillstreamError):
@@ -38,41 +48,65 @@ class DamagedState(MillstreamError):
 class BucketStore:
     """The state files of one level and bucket."""
 
-    folder: Path
+    folder: Folder
 
     @staticmethod
-    def at(root: str | Path, level: int, bucket: int) -> BucketStore:
-        return BucketStore(Path(root) / f"level{level}" / f"bucket{bucket}")
+    def at(root: str | Path | Folder, level: int, bucket: int) -> BucketStore:
+        return BucketStore(open_folder(root).folder(f"level{level}/bucket{bucket}"))
 
-    def path(self, batch: int) -> Path:
-        return self.folder / f"{batch:012d}.state"
+    @staticmethod
+    def file(batch: int) -> str:
+        return f"{batch:012d}.state"
 
     def read(self, batch: int) -> dict[str, State]:
-        """Every operator's state after a batch; empty before the first."""
+        """Every operator's state after a batch; empty before the first.
+
+        The batch's own file is fetched at once, chunks of older ones when they are asked for.
+        """
         if batch < 0:
             return {}
-        footer = read_footer(self.path(batch))
+        own = self._own(batch)
+        footer = self._footer(*own)
         return {
-            operator: {name: self._part(part) for name, part in parts.items()}
+            operator: {name: self._part(part, own) for name, part in parts.items()}
             for operator, parts in footer["operators"].items()
         }
+
+    def footer(self, batch: int) -> dict[str, Any]:
+        """What a state file holds; the error names the file when it is not whole."""
+        name = self.file(batch)
+        try:
+            end = self.folder.get_range(name, -END, END)
+            needed = TAIL.size + (TAIL.unpack(end[-TAIL.size :])[0] if end.size > TAIL.size else 0)
+            if needed > end.size == END:
+                end = self.folder.get_range(name, -needed, needed)
+        except MissingFile as problem:
+            raise self._damaged(name, CUT_OFF) from problem
+        return self._footer(name, end)
+
+    def check(self, batch: int) -> None:
+        """Raise DamagedState unless the file of a batch, and all pieces it names, are whole."""
+        own = self._own(batch)
+        for parts in self._footer(*own)["operators"].values():
+            for part in parts.values():
+                for at in _places(part):
+                    self._load(at, own)
 
     def write(self, batch: int, states: Mapping[str, State], before: int = -1) -> int:
         """Put the states after a batch on the bucket store; gives the number of bytes written.
 
         `before` is the batch whose states these come from.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        final = self.path(batch)
-        pieces = [MAGIC]
+        final = self.file(batch)
+        pieces: list[Piece] = [MAGIC]
         position = len(MAGIC)
 
         def put(rows: pa.RecordBatch) -> Reference:
             nonlocal position
-            blob = encode(rows)
-            reference = (final.name, position, len(blob), zlib.crc32(blob))
+            blob = encoded(rows)
+            reference = (final, position, blob.size, zlib.crc32(blob))
             pieces.append(blob)
-            position += len(blob)
+            position += blob.size
             return reference
 
         operators = {
@@ -80,85 +114,86 @@ class BucketStore:
             for name, state in states.items()
             if state
         }
-        used = sorted({final.name, *_files(operators)})
+        used = sorted({final, *_files(operators)})
         history = [used, *self._history(before)][:KEPT_BATCHES]
         footer = json.dumps({"batch": batch, "operators": operators, "files": history}).encode()
         pieces += [footer, TAIL.pack(len(footer), zlib.crc32(footer))]
-        write_whole(final, pieces)
-        self._sweep({name for names in history for name in names}, final.name)
+        self.folder.put(final, pieces)
+        self._sweep({name for names in history for name in names}, final)
         return position + len(footer)
 
-    def _part(self, part: dict[str, Any]) -> pa.RecordBatch | Log:
+    def _own(self, batch: int) -> Own:
+        name = self.file(batch)
+        try:
+            return name, self.folder.get(name)
+        except MissingFile as problem:
+            raise self._damaged(name, CUT_OFF) from problem
+
+    def _part(self, part: dict[str, Any], own: Own) -> pa.RecordBatch | Log:
         if part["kind"] == "table":
-            return self._load(tuple(part["at"]))
+            return self._load(tuple(part["at"]), own)
         return Log(
             tuple(
-                Chunk(rows, first, last, self._loader(tuple(at)), tuple(at))
+                Chunk(rows, first, last, self._loader(tuple(at), own), tuple(at))
                 for rows, first, last, at in part["chunks"]
             )
         )
 
-    def _loader(self, at: Reference) -> Callable[[], Changes]:
+    def _loader(self, at: Reference, own: Own) -> Callable[[], Changes]:
         """Reads a chunk when it is asked for."""
-        return lambda: Changes.from_batch(self._load(at))
+        return lambda: Changes.from_batch(self._load(at, own))
 
-    def _load(self, at: Reference) -> pa.RecordBatch:
+    def _load(self, at: Reference, own: Own) -> pa.RecordBatch:
         name, start, size, checksum = at
-        path = self.folder / name
         try:
-            with pa.memory_map(str(path)) as file:
-                file.seek(start)
-                blob = file.read_buffer(size)
-        except (OSError, pa.ArrowException) as problem:
-            raise _damaged(path, str(problem)) from problem
+            if own[0] == name:
+                blob = own[1][start : start + size]
+            else:
+                blob = self.folder.get_range(name, start, size)
+        except MissingFile as problem:
+            raise self._damaged(name, problem.message) from problem
         if blob.size != size or zlib.crc32(blob) != checksum:
-            raise _damaged(path, "a chunk does not match its checksum")
+            raise self._damaged(name, "a chunk does not match its checksum")
         return decode(blob)
 
+    def _footer(self, name: str, end: pa.Buffer) -> dict[str, Any]:
+        """The footer in the last bytes of a file."""
+        try:
+            size, checksum = TAIL.unpack(end[-TAIL.size :])
+        except struct.error as problem:
+            raise self._damaged(name, CUT_OFF) from problem
+        if not 0 < size <= end.size - TAIL.size:
+            raise self._damaged(name, CUT_OFF)
+        footer = end[end.size - TAIL.size - size : end.size - TAIL.size]
+        if zlib.crc32(footer) != checksum:
+            raise self._damaged(name, "its footer does not match its checksum")
+        return json.loads(footer.to_pybytes())
+
     def _history(self, batch: int) -> list[list[str]]:
-        if batch < 0 or not self.path(batch).exists():
+        if batch < 0 or not self.folder.has(self.file(batch)):
             return []
-        return read_footer(self.path(batch))["files"]
+        return self.footer(batch)["files"]
 
     def _sweep(self, used: set[str], newest: str) -> None:
         """Remove files that no retained batch names. Later files are leftovers of a batch that
         did not finish, and will be written again."""
-        for path in self.folder.iterdir():
-            if path.name not in used and path.name < newest:
-                path.unlink(missing_ok=True)
+        for name in self.folder.list():
+            if name not in used and name < newest:
+                self.folder.remove(name)
 
-
-def read_footer(path: Path) -> dict[str, Any]:
-    """What a state file holds; the error names the file when it is not whole."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(-TAIL.size, os.SEEK_END)
-            size, checksum = TAIL.unpack(file.read(TAIL.size))
-            file.seek(-TAIL.size - size, os.SEEK_END)
-            footer = file.read(size)
-    except (OSError, struct.error, OverflowError, ValueError) as problem:
-        raise _damaged(path, "it is missing or cut off") from problem
-    if not footer or zlib.crc32(footer) != checksum:
-        raise _damaged(path, "its footer does not match its checksum")
-    return json.loads(footer)
-
-
-def check_file(path: Path) -> None:
-    """Raise DamagedState unless the footer and every piece it names in its folder are whole."""
-    footer = read_footer(path)
-    bucket_store = BucketStore(path.parent)
-    for parts in footer["operators"].values():
-        for part in parts.values():
-            places = [part["at"]] if part["kind"] == "table" else [c[3] for c in part["chunks"]]
-            for at in places:
-                bucket_store._load(tuple(at))
+    def _damaged(self, name: str, why: str) -> DamagedState:
+        return DamagedState(f'state file "{name}" in "{self.folder.shown}" is damaged: {why}')
 
 
 def encode(rows: pa.RecordBatch) -> bytes:
+    return encoded(rows).to_pybytes()
+
+
+def encoded(rows: pa.RecordBatch) -> pa.Buffer:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_batch(rows)
-    return sink.getvalue().to_pybytes()
+    return sink.getvalue()
 
 
 def decode(blob: pa.Buffer) -> pa.RecordBatch:
@@ -178,14 +213,6 @@ def decode_from(path: Path) -> pa.RecordBatch:
         return decode(file.read_buffer())
 
 
-def write_whole(path: Path, pieces: list[bytes]) -> None:
-    """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(temporary, "wb") as file:
-        file.writelines(pieces)
-    os.replace(temporary, path)
-
-
 def _describe(value: Any, put: Any) -> dict[str, Any]:
     if isinstance(value, Log):
         return {
@@ -199,13 +226,11 @@ def _describe(value: Any, put: Any) -> dict[str, Any]:
 
 
 def _files(operators: dict[str, Any]) -> set[str]:
-    found: set[str] = set()
-    for parts in operators.values():
-        for part in parts.values():
-            places = [part["at"]] if part["kind"] == "table" else [c[3] for c in part["chunks"]]
-            found.update(at[0] for at in places)
-    return found
+    return {
+        at[0] for parts in operators.values() for part in parts.values() for at in _places(part)
+    }
 
 
-def _damaged(path: Path, why: str) -> DamagedState:
-    return DamagedState(f'state file "{path.name}" in "{path.parent}" is damaged: {why}')
+def _places(part: dict[str, Any]) -> list[Reference]:
+    """Where the pieces of a part lie."""
+    return [part["at"]] if part["kind"] == "table" else [chunk[3] for chunk in part["chunks"]]

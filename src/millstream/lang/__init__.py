@@ -1,4 +1,13 @@
-"""Text to syntax tree and back; knows no names and no types."""
+"""Text to syntax tree and back; knows no names and no types.
+
+The folders, each of which imports only from those before it:
+
+    grammar     queries and expressions: what overrides sqlglot's parser
+    families    statements, a file for each family, which read with the grammar's words
+
+`script` cuts a text into statements and gives each to the `parser`; `statements` and `nodes` are
+what comes out, `printing` and `generator` lead back to text.
+"""
 
 from millstream.lang.families import commands
 from millstream.lang.guard import deep_stack

@@ -24,6 +24,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
 from millstream.errors import Notice
+from millstream.files import Folder
 from millstream.operators.retract import OPEN
 from millstream.state.chunks import Log
 
@@ -116,7 +117,7 @@ class LocalHost:
         """How many rows all operators hold."""
         return sum(map(rows_in, self.held().states))
 
-    def restarted(self, folder: Path, strategy: str | None = None) -> LocalHost:
+    def restarted(self, folder: Path | Folder, strategy: str | None = None) -> LocalHost:
         """A new host that goes on where this one is, from files that hold all its state; it may go
         on with another strategy."""
         last = self.driver.last

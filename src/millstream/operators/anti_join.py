@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from millstream.algebra.lifetime import Lifetime
 from millstream.algebra.pattern import Label, Pattern
 from millstream.operators.semi_join import Matched
 
@@ -17,9 +18,7 @@ class AntiJoin(Matched):
     """
 
     has_partner: ClassVar[bool] = False
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.STR, "a row on the right takes left ones back", 5)
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        label = Label(Pattern.STR, "a row on the right takes left ones back", 5)
+        return self.matched(label, True, left, right)

@@ -9,8 +9,9 @@ import numpy as np
 from numba import njit
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.lifetime import Lifetime
 from millstream.algebra.node import Node, Step
-from millstream.algebra.pattern import Label, weak
+from millstream.algebra.pattern import weak
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
@@ -35,7 +36,7 @@ class Coalesce(Node):
     """
 
     stateless: ClassVar[bool] = True
-    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    uses_ends: ClassVar[bool] = True
 
     input: Node
 
@@ -43,9 +44,13 @@ class Coalesce(Node):
     def key(self) -> None:  # type: ignore[override]
         return None
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        label = weak((given.pattern,), "a value leaves with the last of its copies")
+        return replace(given, label=label, consolidated=False)
+
     @property
-    def label(self) -> Label:
-        return weak((self.input.pattern,), "a value leaves with the last of its copies")
+    def value_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.value_limit
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if not self.state_layout.uses_ends or len(changes) <= FEW:

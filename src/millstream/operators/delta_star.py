@@ -10,8 +10,9 @@ import numpy as np
 
 from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.identity import identity_of_values
+from millstream.algebra.lifetime import Lifetime, ends_of
 from millstream.algebra.node import Distribution, Load, Node, Step
-from millstream.algebra.pattern import Label, weak
+from millstream.algebra.pattern import weak
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
@@ -33,12 +34,12 @@ class DeltaStar(Node):
     input is not kept. Cost: the batch and the values that fall due.
     """
 
-    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    removes_copies: ClassVar[bool] = True
     can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("values", "few values, with their ends", Structure.LIST, Extent.VALUES),
         StatePart("known", "many values, with their ends", Structure.HASH, Extent.VALUES),
-        StatePart("promised", "ends of many that were told", Structure.DUE, Extent.VALUES),
+        StatePart("promised", "ends of many that were emitted", Structure.DUE, Extent.VALUES),
     )
 
     input: Node
@@ -55,9 +56,19 @@ class DeltaStar(Node):
     def meaning(self) -> str:
         return Distinct(self.input).meaning
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        return Lifetime(
+            weak((given.pattern,), "a value leaves with the last of its copies"),
+            retracts=given.retracts,
+            ends=ends_of(given),
+            transient=given.transient,
+            consolidated=False,
+            bounded=given.bounded,
+        )
+
     @property
-    def label(self) -> Label:
-        return weak((self.input.pattern,), "a value leaves with the last of its copies")
+    def row_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.row_limit
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if "counts 0" not in state:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.facts import Arrival
 from millstream.algebra.identity import identity_of_values
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Distribution, Load, Node, Step
-from millstream.algebra.pattern import Label, weak
+from millstream.algebra.pattern import weak
 from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.tally import PRESENT
@@ -28,8 +30,7 @@ class Distinct(Node):
     Cost: the batch and what falls due.
     """
 
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    removes_copies: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = counted("")
 
     input: Node
@@ -42,11 +43,18 @@ class Distinct(Node):
     def required_distribution(self) -> Distribution:
         return tuple(self.schema.names)
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        label = weak((given.pattern,), "a value leaves with the last of its copies")
+        opened = left_open(label, bounded=given.bounded, transient=given.transient)
+        return replace(opened, consolidated=False)
+
     @property
-    def label(self) -> Label:
-        return weak(
-            (node.pattern for node in self.inputs), "a value leaves with the last of its copies"
-        )
+    def arrival(self) -> Arrival:
+        return Arrival.IGNORED
+
+    @property
+    def row_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.row_limit
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if not _left_by_delta_star(state):

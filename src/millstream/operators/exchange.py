@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import BROADCAST, ONE, Distribution, Node, walk
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 
@@ -16,12 +18,18 @@ class Exchange(Node):
     Hosts carry it out: its input runs on one level, what reads it on the next.
     """
 
+    moves_rows: ClassVar[bool] = True
+    keeps_ends: ClassVar[bool] = True
+
     by: Distribution
     input: Node
 
     @property
     def is_stream(self) -> bool:  # type: ignore[override]
         return self.input.is_stream
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
 
     def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return self.by

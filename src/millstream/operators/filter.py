@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.choose import chosen
-from millstream.algebra.expressions import Expression, conjunction
-from millstream.algebra.node import Node, Step
+from millstream.algebra.expressions import Expression, columns_of, conjunction
+from millstream.algebra.facts import Arrival, Columns
+from millstream.algebra.lifetime import Lifetime, passed_on
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
 
@@ -31,6 +33,31 @@ class Filter(Node):
     @property
     def is_stream(self) -> bool:  # type: ignore[override]
         return self.input.is_stream
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
+
+    @property
+    def arrival(self) -> Arrival:
+        return Arrival.PASSED
+
+    @property
+    def has_arrival(self) -> bool:
+        return self.input.has_arrival
+
+    @property
+    def row_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.row_limit
+
+    @property
+    def value_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.value_limit
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted | columns_of(self.condition),)
+
+    def wish_below(self, wish: Distribution) -> Distribution:
+        return wish
 
     @property
     def words(self) -> str:

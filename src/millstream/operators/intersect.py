@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Node, Pairs, Step
-from millstream.algebra.pattern import Label, weak
+from millstream.algebra.pattern import weak
 from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import Span
 from millstream.columns.tally import SMALLER
@@ -23,8 +24,6 @@ class Intersect(Node):
     Cost: the batch and what falls due.
     """
 
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = counted(" of the left", " of the right")
 
     left: Node
@@ -34,11 +33,10 @@ class Intersect(Node):
     def join_keys(self) -> Pairs:
         return tuple(zip(self.left.schema.names, self.right.schema.names))
 
-    @property
-    def label(self) -> Label:
-        return weak(
-            (node.pattern for node in self.inputs), "a row leaves with the first of its two copies"
-        )
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        reason = "a row leaves with the first of its two copies"
+        label = weak((left.pattern, right.pattern), reason)
+        return left_open(label, bounded=left.bounded or right.bounded)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         return count_values(state, (left, right), SMALLER, self.schema, span, self.state_layout)

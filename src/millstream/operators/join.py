@@ -14,7 +14,9 @@ from numba import njit
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.facts import Columns, Probe
 from millstream.algebra.identity import identity_of_pair
+from millstream.algebra.lifetime import Lifetime, ends_of
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state_parts import LEFT_AND_RIGHT, StatePart
@@ -36,6 +38,7 @@ class Paired(Node):
     """
 
     can_broadcast_right: ClassVar[bool] = True
+    probe: ClassVar[Probe] = Probe.PAIRS
     state_parts: ClassVar[tuple[StatePart, ...]] = LEFT_AND_RIGHT
 
     condition: Expression
@@ -54,13 +57,14 @@ class Paired(Node):
     def join_keys(self) -> Pairs:
         return self.keys.pairs
 
-    @property
-    def label(self) -> Label:
-        left, right = self.left, self.right
-        beside = label_beside_table(right, left) or label_beside_table(left, right)
-        return beside or weak(
-            (node.pattern for node in self.inputs), "a pair leaves with the first of its parts"
-        )
+    def label_of(self, left: Lifetime, right: Lifetime) -> Label:
+        beside = label_beside_table(self.right, left) or label_beside_table(self.left, right)
+        reason = "a pair leaves with the first of its parts"
+        return beside or weak((left.pattern, right.pattern), reason)
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        used = wanted | columns_of(self.condition)
+        return used, used
 
     @property
     def words(self) -> str:
@@ -105,15 +109,24 @@ class Join(Paired):
     A result is known by its two parts.
     """
 
+    can_broadcast_left: ClassVar[bool] = True
+
     @cached_property
     def key(self) -> tuple[str, ...] | None:
         if self.left.key is None or self.right.key is None:
             return None
         return (*self.left.key, *self.right.key)
 
-    @cached_property
-    def is_consolidated(self) -> bool:
-        return self.never_retracts and all(node.is_consolidated for node in self.inputs)
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        retracts = left.retracts or right.retracts
+        return Lifetime(
+            self.label_of(left, right),
+            retracts=retracts,
+            ends=ends_of(left, right),
+            transient=left.transient or right.transient,
+            consolidated=not retracts and left.consolidated and right.consolidated,
+            bounded=left.bounded and right.bounded,
+        )
 
     def identity(self, found: Found) -> np.ndarray:
         return identity_of_pair(found.left.seq[found.i], found.right.seq[found.j])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.algebra.evaluate import holds
-from millstream.algebra.expressions import TRUE, Expression, name_text
+from millstream.algebra.expressions import TRUE, Expression, columns_of, name_text
+from millstream.algebra.facts import Arrival, Columns
+from millstream.algebra.lifetime import Lifetime
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.time import Span
@@ -62,9 +64,16 @@ class LookupJoin(Node):
     def key(self) -> None:  # type: ignore[override]
         return None
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        reason = "rows leave as the input's do: the table never changes"
+        return replace(given, label=Label(given.pattern, reason, 1))
+
     @property
-    def label(self) -> Label:
-        return Label(self.input.pattern, "rows leave as the input's do: the table never changes", 1)
+    def arrival(self) -> Arrival:
+        return Arrival.PASSED
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted | columns_of(self.condition) | frozenset(self.left_keys),)
 
     @property
     def words(self) -> str:

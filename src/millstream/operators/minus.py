@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import StatePart, counted
@@ -23,9 +24,6 @@ class Minus(Node):
     Cost: the batch and what falls due.
     """
 
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = counted(" of the left", " of the right")
 
     left: Node
@@ -35,9 +33,9 @@ class Minus(Node):
     def join_keys(self) -> Pairs:
         return tuple(zip(self.left.schema.names, self.right.schema.names))
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.STR, "a row on the right takes a left one back", 5)
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        label = Label(Pattern.STR, "a row on the right takes a left one back", 5)
+        return left_open(label, bounded=left.bounded)
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         return count_values(state, (left, right), SURPLUS, self.schema, span, self.state_layout)

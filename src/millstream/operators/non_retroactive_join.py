@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
-from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.facts import Columns
+from millstream.algebra.lifetime import Lifetime
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state_parts import StatePart, by_hash
@@ -40,6 +43,9 @@ class NonRetroactiveJoin(Node):
     of left rows that may be taken back. Cost: the batch and its pairs.
     """
 
+    keeps_ends: ClassVar[bool] = True
+    """It could not find again what a negative row retracts: the table has gone on since."""
+
     condition: Expression
     outer: bool
     left: Node
@@ -56,18 +62,6 @@ class NonRetroactiveJoin(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
-
-    @property
-    def monotonic(self) -> bool:  # type: ignore[override]
-        return self.left.monotonic
-
-    @property
-    def never_retracts(self) -> bool:  # type: ignore[override]
-        return self.left.never_retracts
-
-    @property
-    def is_consolidated(self) -> bool:  # type: ignore[override]
-        return self.left.is_consolidated
 
     @cached_property
     def keys(self) -> Keys:
@@ -88,10 +82,15 @@ class NonRetroactiveJoin(Node):
         on = "everything" if self.condition == TRUE else str(self.condition)
         return f"{'left ' if self.outer else ''}on {on}"
 
-    @property
-    def label(self) -> Label:
+    def lives(self, left: Lifetime, table: Lifetime) -> Lifetime:
         reason = "rows leave as the left ones do, whatever the table does"
-        return Label(self.left.pattern, reason, 1)
+        return replace(left, label=Label(left.pattern, reason, 1))
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
+        if not self.left.never_retracts:
+            return None
+        used = wanted | columns_of(self.condition)
+        return used, used
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
         right = right.pick(self.keys.findable(right.rows, len(right), 1))

@@ -8,9 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from millstream.aggregates.aggregate import Keeps
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Node, Step
 from millstream.algebra.time import Span
 from millstream.columns.bundles import (
@@ -52,6 +54,9 @@ class Partial(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
 
     @property
     def words(self) -> str:
@@ -107,22 +112,23 @@ class Partial(Node):
         keys = [changes.rows.column(name) for name in self.keys]
         return factorize([*keys, pa.array(np.cumsum(fresh))], len(changes))
 
-    def _asked(self, name: str) -> frozenset[str]:
-        """The aggregates of a column."""
-        return frozenset(c.function for c in self.calls if c.arguments == (name,))
+    def _asked(self, name: str) -> frozenset[Keeps]:
+        """What the aggregates of a column ask for."""
+        asked = (c.aggregate.combines for c in self.calls if c.arguments == (name,))
+        return frozenset(combining.keeps for combining in asked if combining is not None)
 
     def _steps(self, name: str, column: pa.Array, bundles: Bundles) -> Steps | None:
         """What a column comes to in every bundle; None when a sum might be too large."""
         asked, valid = self._asked(name), validity(column)
         count = bundles.counts(valid)
-        if asked <= {"count"}:
+        if asked <= {Keeps.COUNT}:
             index = np.arange(len(column))
             return same_count(count, bundles.greatest(index, valid))
         values = as_words(column)
-        summed = bool(asked & {"sum", "avg"})
+        summed = Keeps.SUM in asked
         if summed and not bundles.fits(values, valid):
             return None
-        if not asked & {"min", "max"}:
+        if Keeps.ENDS not in asked:
             return same_sum(count, bundles.sums(values, valid))
         ends = bundles.least(values, valid), bundles.greatest(values, valid)
         if not summed:
@@ -141,7 +147,7 @@ class Partial(Node):
         if steps is None:
             return column.take(pa.array(first))
         values, missing = steps.at(bundle, place)
-        if self._asked(name) <= {"count"}:
+        if self._asked(name) <= {Keeps.COUNT}:
             return column.take(pa.array(values, mask=missing))
         words = pa.array(values, mask=missing)
         if pa.types.is_date32(column.type):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate
-from millstream.algebra.expressions import Column, Expression, name_text
+from millstream.algebra.expressions import Column, Expression, Literal, name_text
+from millstream.algebra.facts import Arrival, Columns
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Distribution, Node, Step, home_of
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
@@ -29,6 +31,7 @@ class Project(Node):
     stateless: ClassVar[bool] = True
     row_by_row: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
+    one_to_one: ClassVar[bool] = True
 
     outputs: Outputs
     input: Node
@@ -36,6 +39,29 @@ class Project(Node):
     @property
     def is_stream(self) -> bool:  # type: ignore[override]
         return self.input.is_stream
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
+
+    @property
+    def arrival(self) -> Arrival:
+        return Arrival.PASSED
+
+    @property
+    def has_arrival(self) -> bool:
+        return self.input.has_arrival
+
+    @property
+    def row_limit(self) -> int | None:  # type: ignore[override]
+        return self.input.row_limit
+
+    @cached_property
+    def value_limit(self) -> int | None:
+        return 1 if all(isinstance(value, Literal) for _, value in self.outputs) else None
+
+    def with_columns(self, wanted: Columns) -> Node:
+        kept = tuple(output for output in self.outputs if output[0] in wanted)
+        return self if kept == self.outputs else replace(self, outputs=kept)
 
     @cached_property
     def schema(self) -> pa.Schema:

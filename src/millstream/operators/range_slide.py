@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Arrival, Columns
+from millstream.algebra.lengths import length_text
+from millstream.algebra.lifetime import Lifetime, windowed
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
@@ -24,7 +27,8 @@ class RangeSlide(Node):
     State: the elements whose entrance has not come yet.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    is_window: ClassVar[bool] = True
+    keeps_ends: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("waiting", "rows that come in with the next slide", Structure.DUE, Extent.SLIDE),
     )
@@ -35,13 +39,22 @@ class RangeSlide(Node):
 
     @property
     def words(self) -> str:
-        return f"{'Unbounded' if self.length is None else self.length} Slide {self.slide}"
+        domain = self.time_domain
+        length = "Unbounded" if self.length is None else length_text(self.length, domain)
+        return f"{length} Slide {length_text(self.slide, domain)}"
+
+    def lives(self, stream: Lifetime) -> Lifetime:
+        if self.length is None:
+            return windowed(stream, Label(Pattern.MON, "rows that have come in never leave"))
+        reason = "rows leave in the order they came, slot by slot"
+        return windowed(stream, Label(Pattern.WKS, reason))
 
     @property
-    def label(self) -> Label:
-        if self.length is None:
-            return Label(Pattern.MON, "rows that have come in never leave")
-        return Label(Pattern.WKS, "rows leave in the order they came, slot by slot")
+    def arrival(self) -> Arrival:
+        return Arrival.PASSED
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         enter = -(-changes.ts // self.slide) * self.slide

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.lifetime import Ends, Lifetime, ends_of
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
@@ -45,7 +46,6 @@ class Retract(Node):
     """
 
     follows_reader: ClassVar[bool] = True
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
 
     when: str
     input: Node
@@ -72,9 +72,13 @@ class Retract(Node):
     def state_name(self) -> str:
         return f"{OPEN}{self.input.meaning}"
 
-    @property
-    def label(self) -> Label:
-        return Label(self.input.pattern, "every end is told by a negative row")
+    def lives(self, given: Lifetime) -> Lifetime:
+        return replace(
+            given,
+            label=Label(given.pattern, "every end is told by a negative row"),
+            retracts=not given.monotonic,
+            ends=Ends.OPEN if self.when == ALWAYS else ends_of(given),
+        )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         buffer, log = self.state_layout.buffer, state.get("due", Log())

@@ -9,17 +9,19 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, concat_rows, forever, no_rows, take_rows
+from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.facts import Columns
+from millstream.algebra.lengths import length_text
+from millstream.algebra.lifetime import Ends, Lifetime, left_open
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
-from millstream.columns.keys import factorize
-from millstream.columns.order import canonical_order, group_order
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, State
 from millstream.state.last_rows import EVER, LastRows, leaves
+from millstream.state.ordered_run import Numbered, OrderedRun, in_order_of_arrival, keys_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,8 @@ class Rows(Node):
     Cost: the batch, and the tuples of the partitions it touches.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
+    is_window: ClassVar[bool] = True
+    keeps_ends: ClassVar[bool] = True
 
     count: int
     partition_by: tuple[str, ...]
@@ -64,33 +65,47 @@ class Rows(Node):
         columns = ", ".join(name_text(name) for name in self.partition_by)
         parts = [f"Partition By {columns}"] if columns else []
         parts.append("Unbounded" if self.count >= EVER else str(self.count))
-        parts.extend([f"Range {self.length}"] if self.length is not None else [])
+        if self.length is not None:
+            parts.append(f"Range {length_text(self.length, self.time_domain)}")
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])
         return " ".join(parts)
 
-    @property
-    def label(self) -> Label:
-        if self.count >= EVER and self.length is None:
-            return Label(Pattern.MON, "rows that have come in never leave")
+    def lives(self, stream: Lifetime) -> Lifetime:
+        ever = self.count >= EVER and self.length is None
         each = " of a partition" if self.partition_by else ""
-        return Label(Pattern.STR, f"rows{each} leave when later ones come; first in, first out")
+        label = Label(Pattern.STR, f"rows{each} leave when later ones come; first in, first out")
+        if ever:
+            label = Label(Pattern.MON, "rows that have come in never leave")
+        ends = Ends.OPEN if self.length is None else Ends.GIVEN
+        return replace(left_open(label, bounded=not ever), ends=ends)
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return None if self.partition_by else self.count
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
+        """Elements without an arrival of their own come in the order of all their values."""
+        return (wanted | frozenset(self.partition_by),) if self.input.has_arrival else None
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if len(changes) == 0:
             return state, changes
-        changes = changes.take(canonical_order([changes.ts, changes.arrival], changes.rows))
+        changes, none = in_order_of_arrival(changes), Changes.empty(self.input_schema)
         counts = RowByKey(state.get("counts"), self._counts_schema, len(self.partition_by))
-        known = counts.touched(changes.rows.select(list(self.partition_by)), span.start)
-        batch = _Batch.of(changes, known, self.partition_by)
+        known = counts.touched(keys_of(self.partition_by, changes, none), span.start)
+        run = OrderedRun.of(known, self.partition_by, changes, none)
+        before = run.slot(known, "#count")
+        fresh = run.numbered(before)
         kept: Log = state.get("kept", Log())
-        old, groups = self._earlier(kept, batch, span)
-        out = self._emit(old, groups, batch)
-        counted, until = self._counted(batch, span)
+        old, places = self._earlier(kept, run, before, fresh.after, span)
+        out = self._emit(old, places, before, fresh)
+        last = run.slot(known, "#last", DAWN)
+        last[run.touched] = fresh.newest
+        counted, until = self._counted(run, fresh.after, last, span)
+        changed = int(run.touched.sum())
         return {
-            "counts": counts.after(
-                counted.slice(0, 0), counted, len(batch.touched), until, span.end
-            ),
-            "kept": self._keep(kept, batch, span),
+            "counts": counts.after(counted.slice(0, 0), counted, changed, until, span.end),
+            "kept": self._keep(kept, fresh, span),
         }, out
 
     @cached_property
@@ -99,17 +114,19 @@ class Rows(Node):
         fields = [self.input_schema.field(name) for name in self.partition_by]
         return pa.schema([*fields, pa.field("#count", pa.int64()), pa.field("#last", pa.int64())])
 
-    def _counted(self, batch: _Batch, span: Span) -> tuple[pa.RecordBatch, np.ndarray | None]:
+    def _counted(
+        self, run: OrderedRun, after: np.ndarray, last: np.ndarray, span: Span
+    ) -> tuple[pa.RecordBatch, np.ndarray | None]:
         """The partitions that are known now, and until when they have to be.
 
         Partitions without a tuple that time has not driven out may be counted anew: what is left of
         them leaves the index unseen, since its end has passed.
         """
-        columns = [*batch.keys.columns, pa.array(batch.after), pa.array(batch.last)]
+        columns = [*run.keys.columns, pa.array(after), pa.array(last)]
         counted = pa.RecordBatch.from_arrays(columns, schema=self._counts_schema)
         if not self.partition_by or self.length is None or self.slide > 1:
             return counted, None
-        until = batch.last + (self.length + 1)
+        until = last + (self.length + 1)
         heard = np.flatnonzero(until > span.end)
         return take_rows(counted, heard), until[heard]
 
@@ -122,11 +139,13 @@ class Rows(Node):
             slide=self.slide,
         )
 
-    def _earlier(self, kept: Log, batch: _Batch, span: Span) -> tuple[Changes, np.ndarray]:
+    def _earlier(
+        self, kept: Log, run: OrderedRun, before: np.ndarray, after: np.ndarray, span: Span
+    ) -> tuple[Changes, np.ndarray]:
         """Earlier tuples that may enter or leave now, and the partition of each."""
         if not self.partition_by:
-            before, newest = int(batch.before[0]), int(batch.after[0])
-            waits = before - self.slide + (0 if self.count >= EVER else self.count)
+            newest = int(after[0])
+            waits = int(before[0]) - self.slide + (0 if self.count >= EVER else self.count)
             near = [
                 c.changes
                 for c in kept.chunks
@@ -134,23 +153,25 @@ class Rows(Node):
             ]
             old = Changes.concat(near, self.input_schema)
             return old, np.zeros(len(old), np.int64)
-        old, places = self._index(kept).of_partitions(take_rows(batch.keys, batch.touched))
-        groups = batch.touched[places]
-        needed = (self._leaves(old.weight) > batch.before[groups]) & (old.exp > span.start)
-        return old.keep(needed), groups[needed]
+        old, places = self._index(kept).of_partitions(run.touched_keys)
+        places = np.flatnonzero(run.touched)[places]
+        needed = (self._leaves(old.weight) > before[places]) & (old.exp > span.start)
+        return old.keep(needed), places[needed]
 
-    def _emit(self, earlier: Changes, earlier_groups: np.ndarray, batch: _Batch) -> Changes:
-        before, after, starts = batch.before, batch.after, batch.starts
-        rows = Changes.concat([earlier, batch.arrivals], self.input_schema)
-        group = np.concatenate([earlier_groups, batch.groups])
-        number = np.concatenate([earlier.weight, batch.numbers])
+    def _emit(
+        self, earlier: Changes, earlier_places: np.ndarray, before: np.ndarray, fresh: Numbered
+    ) -> Changes:
+        after, starts = fresh.after, fresh.starts
+        rows = Changes.concat([earlier, fresh.arrivals], self.input_schema)
+        place = np.concatenate([earlier_places, fresh.partition])
+        number = np.concatenate([earlier.weight, fresh.number])
 
         def instant_of(wanted: np.ndarray) -> np.ndarray:
             """When the wanted tuple of the partition came: DAWN before this step, ∞ not yet."""
-            here = (wanted > before[group]) & (wanted <= after[group])
-            index = np.where(here, starts[group] + wanted - before[group] - 1, 0)
-            late = np.where(wanted > after[group], INFINITY, -INFINITY)
-            return np.where(here, batch.arrivals.ts[index], late)
+            here = (wanted > before[place]) & (wanted <= after[place])
+            index = np.where(here, starts[place] + wanted - before[place] - 1, 0)
+            late = np.where(wanted > after[place], INFINITY, -INFINITY)
+            return np.where(here, fresh.arrivals.ts[index], late)
 
         enter = instant_of(-(-number // self.slide) * self.slide)
         leave = instant_of(-(-(number + self.count) // self.slide) * self.slide)
@@ -166,15 +187,15 @@ class Rows(Node):
         moved = replace(rows.take(index), ts=begins, exp=closes, weight=weight)
         return moved.take(np.argsort(begins, kind="stable"))
 
-    def _keep(self, kept: Log, batch: _Batch, span: Span) -> Log:
+    def _keep(self, kept: Log, fresh: Numbered, span: Span) -> Log:
         """What is kept, with the arrivals; their numbers are their weights."""
-        numbered = replace(batch.arrivals, weight=batch.numbers)
+        numbered = replace(fresh.arrivals, weight=fresh.number)
         if not self.partition_by:
-            lively = Log(tuple(c for c in kept.chunks if c.last_due > batch.after[0]))
-            return lively.append(numbered, self._leaves(batch.numbers))
-        needed = self._leaves(batch.numbers) > batch.after[batch.groups]
-        fresh = replace(numbered, exp=self._ends(numbered)).keep(needed)
-        return self._index(kept).with_more(fresh, span.end).log
+            lively = Log(tuple(c for c in kept.chunks if c.last_due > fresh.after[0]))
+            return lively.append(numbered, self._leaves(fresh.number))
+        needed = self._leaves(fresh.number) > fresh.after[fresh.partition]
+        numbered = replace(numbered, exp=self._ends(numbered)).keep(needed)
+        return self._index(kept).with_more(numbered, span.end).log
 
     def _ends(self, rows: Changes) -> np.ndarray:
         """When time drives tuples out."""
@@ -182,52 +203,3 @@ class Rows(Node):
 
     def _leaves(self, numbers: np.ndarray) -> np.ndarray:
         return leaves(numbers, self.count, self.slide)
-
-
-@dataclass(frozen=True, eq=False)
-class _Batch:
-    """The arrivals of a step by partition, then time, each with its partition and its number.
-
-    Of every partition that is known: its key, its count before and after, when its last tuple came,
-    and where its arrivals start.
-    """
-
-    arrivals: Changes
-    groups: np.ndarray
-    numbers: np.ndarray
-    keys: pa.RecordBatch
-    before: np.ndarray
-    after: np.ndarray
-    last: np.ndarray
-    starts: np.ndarray
-
-    @cached_property
-    def touched(self) -> np.ndarray:
-        """The partitions that have arrivals."""
-        return np.flatnonzero(self.after > self.before)
-
-    @staticmethod
-    def of(changes: Changes, known: pa.RecordBatch, partition_by: tuple[str, ...]) -> _Batch:
-        groups, keys = _partitions(changes, known, partition_by)
-        size = max(keys.num_rows, 1) if not partition_by else keys.num_rows
-        before, last = np.zeros(size, np.int64), np.full(size, DAWN)
-        before[: known.num_rows] = known.column(known.num_columns - 2).to_numpy()
-        last[: known.num_rows] = known.column(known.num_columns - 1).to_numpy()
-        order, starts = group_order(groups, np.arange(len(groups)), size)
-        arrivals, groups = changes.take(order), groups[order]
-        np.maximum.at(last, groups, arrivals.ts)
-        numbers = before[groups] + np.arange(len(groups)) - starts[groups] + 1
-        after = before + np.bincount(groups, minlength=size)
-        return _Batch(arrivals, groups, numbers, keys, before, after, last, starts)
-
-
-def _partitions(
-    changes: Changes, known: pa.RecordBatch, partition_by: tuple[str, ...]
-) -> tuple[np.ndarray, pa.RecordBatch]:
-    """The number of every row's partition, and the keys of all: the known ones come first."""
-    if not partition_by:
-        return np.zeros(len(changes), np.int64), no_rows(pa.schema([]))
-    keys = known.select(list(partition_by))
-    both = concat_rows([keys, changes.rows.select(list(partition_by))], keys.schema)
-    codes, first = factorize(both.columns, both.num_rows)
-    return codes[known.num_rows :], take_rows(both, first)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import pyarrow as pa
 
 from millstream.algebra.expressions import Expression, conjunction, name_text
+from millstream.algebra.facts import Columns
+from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Node
-from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.time import Domain
 
 
@@ -40,13 +41,20 @@ class Scan(Node):
     def key(self) -> None:
         return None
 
+    def lives(self) -> Lifetime:
+        return elements()
+
     @property
-    def monotonic(self) -> bool:
+    def has_arrival(self) -> bool:
         return True
 
     @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "elements of a stream never leave")
+    def time_domain(self) -> Domain:  # type: ignore[override]
+        return self.domain
+
+    def with_columns(self, wanted: Columns) -> Node:
+        kept = tuple(column for column in self.columns if column[0] in wanted)
+        return self if kept == self.columns else replace(self, columns=kept)
 
     @property
     def words(self) -> str:

@@ -10,7 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.expressions import TRUE, Expression, columns_of
+from millstream.algebra.facts import Columns, Probe
+from millstream.algebra.lifetime import Lifetime, ends_of
 from millstream.algebra.node import Node, Pairs, Step
 from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state_parts import LEFT_AND_RIGHT, Extent, StatePart, Structure
@@ -35,8 +37,8 @@ class Matched(Node):
     """
 
     has_partner: ClassVar[bool]
-    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
     can_broadcast_right: ClassVar[bool] = True
+    probe: ClassVar[Probe] = Probe.TESTS
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         *LEFT_AND_RIGHT,
         StatePart("waiting", "changes that are known to come", Structure.DUE, Extent.OWN),
@@ -53,6 +55,21 @@ class Matched(Node):
     @property
     def join_keys(self) -> Pairs:
         return self.keys.pairs
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        tested = columns_of(self.condition)
+        return wanted | tested, tested
+
+    def matched(self, label: Label, retracts: bool, left: Lifetime, right: Lifetime) -> Lifetime:
+        """The lifetime of left rows that enter and leave with their partners."""
+        return Lifetime(
+            label,
+            retracts=retracts,
+            ends=ends_of(left, right),
+            transient=left.transient,
+            consolidated=False,
+            bounded=left.bounded,
+        )
 
     @property
     def words(self) -> str:
@@ -135,12 +152,11 @@ class SemiJoin(Matched):
 
     has_partner: ClassVar[bool] = True
 
-    @property
-    def label(self) -> Label:
-        beside = label_beside_table(self.right, self.left)
-        return beside or weak(
-            (node.pattern for node in self.inputs), "a row leaves with the last of its partners"
-        )
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        reason = "a row leaves with the last of its partners"
+        label = label_beside_table(self.right, left)
+        label = label or weak((left.pattern, right.pattern), reason)
+        return self.matched(label, left.retracts or right.retracts, left, right)
 
 
 @dataclass(frozen=True, eq=False)

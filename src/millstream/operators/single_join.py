@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
+from millstream.algebra.lifetime import Lifetime, ends_of
 from millstream.operators.join import Found, Paired
 
 
@@ -20,7 +20,15 @@ class SingleJoin(Paired):
     partners: the binder sees to that.
     """
 
-    is_consolidated: ClassVar[bool] = False  # type: ignore[assignment]
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        return Lifetime(
+            self.label_of(left, right),
+            retracts=left.retracts or right.retracts,
+            ends=ends_of(left, right),
+            transient=left.transient,
+            consolidated=False,
+            bounded=left.bounded,
+        )
 
     @cached_property
     def key(self) -> tuple[str, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Distribution, Node
 from millstream.operators.exchange import Exchange
 
@@ -21,6 +22,7 @@ class SkewSplit(Node):
     """
 
     stateless: ClassVar[bool] = True
+    moves_rows: ClassVar[bool] = True
 
     side: str
     meeting: str
@@ -37,6 +39,9 @@ class SkewSplit(Node):
         """The columns of the key."""
         assert isinstance(self.input, Exchange) and self.input.by is not None
         return self.input.by
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
 
     def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return None

@@ -9,6 +9,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Columns
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Node, Step
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
@@ -31,6 +33,16 @@ class Stamp(Node):
     @cached_property
     def schema(self) -> pa.Schema:
         return pa.schema([*self.input_schema, *[pa.field(n, pa.int64()) for n in STAMPS]])
+
+    def lives(self, stream: Lifetime) -> Lifetime:
+        return passed_on(stream)
+
+    @property
+    def has_arrival(self) -> bool:
+        return self.input.has_arrival
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         columns = [*changes.rows.columns, pa.array(changes.ts), pa.array(changes.arrival)]

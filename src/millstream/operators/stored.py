@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Load, Node, Step
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
@@ -36,9 +36,10 @@ class Stored(Node):
     It has no output. Cost: the batch.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-
     input: Node
+
+    def lives(self, given: Lifetime) -> Lifetime:
+        return passed_on(given)
 
     @property
     def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]

@@ -12,16 +12,14 @@ import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.versions import DELETE, INSERT, UPDATE, follow_copies, follow_keys
-from millstream.operators.exchange import Exchange
-from millstream.operators.filter import Filter
 from millstream.operators.lookup_join import StaticTable
-from millstream.operators.project import Project
 from millstream.operators.to_stream import compact
 from millstream.state.chunks import Log, State
 
@@ -43,12 +41,15 @@ class TableScan(Node):
     without, an insert adds a copy, and a delete removes one equal row if there is one. A table that
     never changes has no input, or one without columns that only tells the time.
     Law: at τ the table is what its rows and all modifications up to τ make, those of one instant in
-    the order of arrival; an instant that leaves a key as it was tells nothing.
+    the order of arrival; an instant that leaves a key as it was emits nothing. The rows a table
+    begins with were there before its first modification: one that is replaced at the instant at
+    which the query begins is never in the relation. A `non_retroactive` table emits such a row all
+    the same, present at no instant: the join that asks for the table as it stood just before an
+    instant needs it, and no other operator may read that.
     State: the rows present, as a log that is written anew when it has doubled. Cost: the table, in
     steps that bring modifications; nothing in others.
     """
 
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("content", "rows of the table", Structure.LIST, Extent.OWN),
         StatePart("begun", "that the table has begun", Structure.LIST, Extent.ONE),
@@ -58,6 +59,7 @@ class TableScan(Node):
     keys: tuple[str, ...]
     input: Node | None = None
     since: tuple[str, ...] = ()
+    non_retroactive: bool = False
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -73,14 +75,6 @@ class TableScan(Node):
         return self.input is None or not self.input.schema.names
 
     @property
-    def monotonic(self) -> bool:  # type: ignore[override]
-        return self.is_static
-
-    @property
-    def never_retracts(self) -> bool:  # type: ignore[override]
-        return self.is_static
-
-    @property
     def required_distribution(self) -> Distribution:
         """What a table begins with lies in one bucket."""
         if self.is_static or self.table.rows.num_rows:
@@ -90,13 +84,18 @@ class TableScan(Node):
     @property
     def words(self) -> str:
         since = f" since {', '.join(map(name_text, self.since))}" if self.since else ""
-        return f"{name_text(self.table.name)}{since}"
+        before = " non retroactive" if self.non_retroactive else ""
+        return f"{name_text(self.table.name)}{before}{since}"
 
-    @property
-    def label(self) -> Label:
+    def lives(self, *modifications: Lifetime) -> Lifetime:
         if self.is_static:
-            return Label(Pattern.MON, "the table never changes")
-        return Label(Pattern.STR, "rows are updated and deleted at any time")
+            return left_open(Label(Pattern.MON, "the table never changes"), bounded=True)
+        reason = "rows are updated and deleted at any time"
+        return left_open(Label(Pattern.STR, reason), bounded=True)
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return self.table.rows.num_rows if self.is_static else None
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         begin = self._begin(state, changes, span)
@@ -112,12 +111,19 @@ class TableScan(Node):
         out = Changes.concat(
             [
                 replace(present.take(left), ts=ends[left], weight=np.full(len(left), -1)),
-                replace(told.take(came), exp=ends[known + came]),
+                self._since(begin, replace(told.take(came), exp=ends[known + came])),
             ],
             self.schema,
         )
         begun = {"begun": _mark()} if begin is not None or "begun" in state else {}
         return {**begun, "content": _kept(log, present, out, left)}, out.in_time_order()
+
+    def _since(self, begin: int | None, came: Changes) -> Changes:
+        """Rows that were there before the beginning enter with it, if they are still there."""
+        if begin is None:
+            return came
+        came = replace(came, ts=np.maximum(came.ts, begin))
+        return came if self.non_retroactive else came.keep(came.exp > came.ts)
 
     def _begin(self, state: State, changes: Changes, span: Span) -> int | None:
         """When the rows that the table begins with enter, if that lies in this span."""
@@ -130,7 +136,8 @@ class TableScan(Node):
         return first if first <= span.end else None
 
     def _modifications(self, changes: Changes, begin: int | None) -> tuple[Changes, np.ndarray]:
-        """The rows of the modifications with what they do, after those of the beginning."""
+        """The rows of the modifications with what they do, after those of the beginning, which were
+        there at the instant before."""
         if self.is_static:
             told, kinds = Changes.empty(self.schema), np.zeros(0, np.int64)
         else:
@@ -139,7 +146,9 @@ class TableScan(Node):
             return told, kinds
         count = self.table.rows.num_rows
         ones = np.ones(count, np.int64)
-        first = Changes(self.table.rows, begin * ones, forever(count), ones, -1 - np.arange(count))
+        first = Changes(
+            self.table.rows, (begin - 1) * ones, forever(count), ones, -1 - np.arange(count)
+        )
         both = Changes.concat([first, told], self.schema)
         return both, np.concatenate([np.full(count, INSERT), kinds])
 
@@ -177,12 +186,12 @@ class TableScan(Node):
 
 def table_below(node: Node) -> TableScan | None:
     """The table that a node is, or some of whose rows or columns it gives."""
-    while isinstance(node, (Filter, Project, Exchange)):
-        node = node.input
+    while node.row_by_row or node.moves_rows:
+        (node,) = node.inputs
     return node if isinstance(node, TableScan) else None
 
 
-def label_beside_table(side: Node, other: Node) -> Label | None:
+def label_beside_table(side: Node, other: Lifetime) -> Label | None:
     """The label of what rows of the other side that meet the side's have, if that is a table."""
     table = table_below(side)
     if table is None:

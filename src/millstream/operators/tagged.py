@@ -13,8 +13,8 @@ from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
-from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import StatePart, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
@@ -39,7 +39,6 @@ class Tagged(Node):
 
     is_stream: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
 
     by: tuple[str, ...] | None
@@ -60,9 +59,8 @@ class Tagged(Node):
             return "whole rows"
         return f"by {', '.join(map(name_text, self.by))}" if self.by else "one row"
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "what was told stays told")
+    def lives(self, given: Lifetime) -> Lifetime:
+        return elements("what was emitted stays emitted")
 
     @property
     def required_distribution(self) -> Distribution:

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Columns
 from millstream.algebra.identity import identity_of_elements
+from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
-from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.columns.order import is_among
@@ -26,18 +27,14 @@ class Differences(Node):
     """
 
     is_stream: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
     sign: ClassVar[int]
 
     input: Node
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "elements of a stream never leave")
+    def lives(self, given: Lifetime) -> Lifetime:
+        return elements()
 
     @property
     def required_distribution(self) -> Distribution:
@@ -95,9 +92,6 @@ class Rstream(Node):
     """
 
     is_stream: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("content", "rows of the relation", Structure.LIST, Extent.ROWS),
@@ -106,9 +100,8 @@ class Rstream(Node):
 
     input: Node
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "elements of a stream never leave")
+    def lives(self, given: Lifetime) -> Lifetime:
+        return elements()
 
     @property
     def required_distribution(self) -> Distribution:
@@ -132,16 +125,19 @@ class Elements(Node):
 
     is_stream: ClassVar[bool] = True
     stateless: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = True  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = True  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     key: ClassVar[None] = None  # type: ignore[assignment]
 
     input: Node
 
+    def lives(self, given: Lifetime) -> Lifetime:
+        return elements()
+
     @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "elements of a stream never leave")
+    def has_arrival(self) -> bool:
+        return self.input.has_arrival
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes

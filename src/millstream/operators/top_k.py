@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, forever, no_rows
 from millstream.algebra.expressions import name_text
+from millstream.algebra.lifetime import Lifetime, left_open
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
@@ -40,9 +41,6 @@ class TopK(Node):
     Cost: the batch and the near rows; all rows when too many of the near ones have left.
     """
 
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
-    never_retracts: ClassVar[bool] = False  # type: ignore[assignment]
-    is_consolidated: ClassVar[bool] = True  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("near", "the first rows", Structure.SORTED, Extent.ROWS),
         StatePart("far", "the rows after them", Structure.LIST, Extent.ROWS),
@@ -80,9 +78,13 @@ class TopK(Node):
         far ones are seldom fetched."""
         return max(NEAR, 4 * self.end, rows // 16)
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.STR, "a row that comes in pushes another one out")
+    def lives(self, given: Lifetime) -> Lifetime:
+        label = Label(Pattern.STR, "a row that comes in pushes another one out")
+        return left_open(label, bounded=self.limit is not None or given.bounded)
+
+    @cached_property
+    def row_limit(self) -> int | None:
+        return None if self.partition_by else self.limit
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if self.limit == 0:

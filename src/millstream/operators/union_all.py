@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.facts import Columns
 from millstream.algebra.identity import identity_of_side
+from millstream.algebra.lifetime import Lifetime, passed_on
 from millstream.algebra.node import Distribution, Node, Step, home_of
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
@@ -27,6 +30,19 @@ class UnionAll(Node):
     @property
     def key(self) -> None:  # type: ignore[override]
         return None
+
+    def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
+        return passed_on(left, right)
+
+    @cached_property
+    def value_limit(self) -> int | None:
+        left, right = self.left.value_limit, self.right.value_limit
+        return None if left is None or right is None else left + right
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        """The columns at the same positions on both sides."""
+        pairs = zip(self.left.schema.names, self.right.schema.names)
+        return wanted, frozenset(theirs for mine, theirs in pairs if mine in wanted)
 
     def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         """The same for all columns at the same positions, or anywhere."""

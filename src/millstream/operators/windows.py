@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes, forever
+from millstream.algebra.facts import Columns
+from millstream.algebra.lengths import length_text
+from millstream.algebra.lifetime import Lifetime, windowed
 from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.time import Span
@@ -17,13 +20,19 @@ class Now(Node):
     """`[Now]`: an element is in the window at its own instant only. No state."""
 
     stateless: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    is_window: ClassVar[bool] = True
 
     input: Node
 
+    def lives(self, stream: Lifetime) -> Lifetime:
+        return windowed(stream, Label(Pattern.WKS, "every row leaves at the instant after its own"))
+
     @property
-    def label(self) -> Label:
-        return Label(Pattern.WKS, "every row leaves at the instant after its own")
+    def has_arrival(self) -> bool:
+        return self.input.has_arrival
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, changes
@@ -37,18 +46,20 @@ class Range(Node):
     """
 
     stateless: ClassVar[bool] = True
-    monotonic: ClassVar[bool] = False  # type: ignore[assignment]
+    is_window: ClassVar[bool] = True
 
     length: int
     input: Node
 
     @property
     def words(self) -> str:
-        return str(self.length)
+        return length_text(self.length, self.time_domain)
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.WKS, "every row stays for the same time")
+    def lives(self, stream: Lifetime) -> Lifetime:
+        return windowed(stream, Label(Pattern.WKS, "every row stays for the same time"))
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, replace(changes, exp=changes.ts + (self.length + 1))
@@ -59,12 +70,15 @@ class Unbounded(Node):
     """`[Range Unbounded]`: an element stays for good. No state: it never has to be found again."""
 
     stateless: ClassVar[bool] = True
+    is_window: ClassVar[bool] = True
 
     input: Node
 
-    @property
-    def label(self) -> Label:
-        return Label(Pattern.MON, "rows that have come in never leave")
+    def lives(self, stream: Lifetime) -> Lifetime:
+        return windowed(stream, Label(Pattern.MON, "rows that have come in never leave"))
+
+    def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
+        return (wanted,)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         return state, replace(changes, exp=forever(len(changes)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 
 from millstream.algebra.changes import no_rows
@@ -24,9 +24,6 @@ GAIN = 0.9
 
 Steps = tuple[str, ...]
 """How a plan is reached: names of rules, each with the node it is applied to."""
-
-Choices = Mapping[str, Steps]
-"""For every part of a plan that is rewritten by itself, by its name, the steps taken."""
 
 BY_NAME = {rule.__name__: rule for rule in COSTED}
 
@@ -51,14 +48,14 @@ class Alternative:
 
 @dataclass
 class Chooser:
-    """Takes the cheapest plan of every part, or the one that was taken before.
+    """Takes the cheapest plan of every part, or the one in which it runs already.
 
-    Law: what is in `known` is done again, whatever is measured by now: the state of a query is that
-    of its plan. `made` has the steps of all parts, `looked_at` the plans that were compared, at
-    most so many of a part.
+    Law: a part that runs, in this plan or that, is planned as it runs, whatever is measured by now,
+    so that those who read it share its state. `made` has the steps of all parts, `looked_at` the
+    plans that were compared, at most so many of a part.
     """
 
-    known: Choices = field(default_factory=dict)
+    running: Set[Node] = frozenset()
     statistics: Statistics = NOTHING
     most: int = MOST
     made: dict[str, Steps] = field(default_factory=dict)
@@ -76,13 +73,15 @@ class Chooser:
             below = self._choose(part.inputs[0], plan.input, optimizer)
             return replace(plan, input=below)
         name = part_name(part)
-        if name in self.known:
-            self.made[name] = self.known[name]
-            return _followed(plan, self.known[name], optimizer)
         found = alternatives(plan, optimizer, self.statistics, self.most)
-        best = cheapest(found)
+        best = self._running(found, optimizer) or cheapest(found)
         self.made[name], self.looked_at[name] = best.steps, found
         return best.plan
+
+    def _running(self, found: list[Alternative], optimizer: Optimizer) -> Alternative | None:
+        if not self.running or len(found) == 1:
+            return None
+        return next((one for one in found if optimizer.finished(one.plan) in self.running), None)
 
 
 def part_name(part: Node) -> str:
@@ -143,13 +142,6 @@ def _place(plan: Node, step: str) -> str:
     """The operator that a step is about, in words."""
     at = step.partition(" ")[2]
     return next(shortened(line_of(n, 0), WIDEST) for n in _own(plan) if n.fingerprint == at)
-
-
-def _followed(plan: Node, steps: Steps, optimizer: Optimizer) -> Node:
-    """The plan after steps that were taken before; those that are not possible are left out."""
-    for step in steps:
-        plan = _taken(plan, step, optimizer) or plan
-    return plan
 
 
 def _taken(plan: Node, step: str, optimizer: Optimizer) -> Node | None:

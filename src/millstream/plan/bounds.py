@@ -2,51 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from millstream.algebra.by_operator import entry_for
+from millstream.algebra.lengths import in_unit
 from millstream.algebra.node import Node, walk
 from millstream.algebra.state_parts import Extent, StatePart
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Coalesce,
     DeltaStar,
     Distinct,
+    Dstream,
+    Elements,
     Exchange,
     Filter,
     GroupBy,
     Intersect,
+    Istream,
     Join,
     LookupJoin,
     Minus,
     NonRetroactiveJoin,
     Now,
+    Partial,
     Project,
     Range,
     RangeSlide,
     Retract,
     Rows,
+    Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
     SkewSplit,
+    Stamp,
+    Stored,
     TableScan,
+    Tagged,
     TopK,
     Unbounded,
     UnionAll,
 )
-from millstream.operators.retract import ALWAYS
 from millstream.operators.rows import EVER
-from millstream.plan.memory import is_endless
-
-UNITS = (
-    ("week", 604_800_000_000),
-    ("day", 86_400_000_000),
-    ("hour", 3_600_000_000),
-    ("minute", 60_000_000),
-    ("second", 1_000_000),
-    ("millisecond", 1_000),
-    ("microsecond", 1),
-)
 
 
 def bound(node: Node, kept: StatePart) -> str:
@@ -56,7 +56,7 @@ def bound(node: Node, kept: StatePart) -> str:
         case Extent.ROWS:
             return content(below) or "none: grows with every row"
         case Extent.ENDING:
-            if not _has_ends(below):
+            if not below.lifetime.ends_known:
                 return "nothing: no row has a known end"
             return _ending(below) or "none: grows with every row"
         case Extent.VALUES:
@@ -64,92 +64,48 @@ def bound(node: Node, kept: StatePart) -> str:
         case Extent.COLLECTED:
             there = content(below)
             return f"values of {there}" if there else "none: grows with every new value"
-        case Extent.GROUPS if isinstance(node, GroupBy):
-            return _each(_and(node.keys), below) if node.keys else "one row"
+        case Extent.GROUPS:
+            keys = node.required_distribution
+            return _each(_and(keys), below) if keys else "one row"
         case Extent.OWN:
-            there = _window(node) if isinstance(node, Rows) else content(node)
+            there = _last_rows(node) if isinstance(node, Rows) else content(node)
             return there or "none: grows with every row"
-        case Extent.SLIDE if isinstance(node, RangeSlide):
+        case Extent.SLIDE:
+            assert isinstance(node, RangeSlide)
             return f"rows of {length_words(node.slide, node)}"
-        case Extent.PARTITIONS if isinstance(node, Rows) and node.partition_by:
-            keys = _and(node.partition_by)
-            if node.length is None or node.slide > 1:
-                return f"none: grows with every new {keys}"
-            return f"one row per {keys} in the last {length_words(node.length, node)}"
+        case Extent.PARTITIONS:
+            assert isinstance(node, Rows)
+            return _partitions(node)
         case Extent.OPEN:
             return "rows of instants that are not final yet"
-    return "one row"
+        case Extent.ONE:
+            return "one row"
 
 
 def content(node: Node) -> str | None:
     """The rows that are in a relation at one instant, in words; None when they only become more."""
-    if is_endless(node):
+    if not node.lifetime.bounded:
         return None
-    match node:
-        case Now():
-            return f"{_rows_of(node.input)} at one instant"
-        case Range(length=length):
-            return f"{_rows_of(node.input)} in the last {length_words(length, node)}"
-        case RangeSlide(length=int(length), slide=slide):
-            return f"{_rows_of(node.input)} in the last {length_words(length + slide, node)}"
-        case Rows():
-            return _window(node).removeprefix("none: ")
-        case GroupBy(keys=()):
-            return "one row"
-        case GroupBy(keys=keys, input=below):
-            return f"one row per {_and(keys)} of {content(below)}"
-        case Distinct() | DeltaStar():
-            return _values(content(node.input))
-        case LookupJoin() | NonRetroactiveJoin():
-            return f"{content(node.inputs[0])} with their rows of the table"
-        case TopK(limit=int(limit), partition_by=keys):
-            return f"at most {limit:,} rows" + (f" per {_and(keys)}" if keys else "")
-        case TableScan(table=table):
-            count = f"{table.rows.num_rows:,} " if node.is_static else ""
-            return f"the {count}rows of table {table.name}"
-        case UnionAll() | Intersect():
-            found = [content(n) or f"all {_rows_of(n)}" for n in node.inputs]
-            return (" and " if isinstance(node, UnionAll) else " or ").join(dict.fromkeys(found))
-        case Join():
-            parts = _parts(node)
-            many = "pairs" if len(parts) == 2 else "combinations"
-            return f"{many} of {', '.join(parts[:-1])} and {parts[-1]}"
-    return content(node.inputs[0]) if node.inputs and not node.is_stream else "elements"
+    return entry_for(node, CONTENTS, "CONTENTS of plan/bounds.py")(node)
 
 
 def length_words(length: int, node: Node) -> str:
     """A length of time in the units of the streams below a node."""
-    domains = {below.domain for below in walk(node) if isinstance(below, Scan)}
-    if domains != {Domain.TIMESTAMP}:
-        unit = "arrival" if domains == {Domain.ARRIVAL} else "instant"
+    domain = node.time_domain
+    if domain is not Domain.TIMESTAMP:
+        unit = "arrival" if domain is Domain.ARRIVAL else "instant"
         return f"{length:,} {unit}{'' if length == 1 else 's'}"
-    unit, size = next((u, s) for u, s in UNITS if length % s == 0 and (length or s == 1))
-    return f"{length // size:,} {unit}{'' if length == size else 's'}"
-
-
-def _has_ends(node: Node) -> bool:
-    """True when rows may come with an end that is known before; others are taken back, or stay."""
-    match node:
-        case Unbounded() | Distinct() | GroupBy() | TopK() | Minus() | Intersect() | TableScan():
-            return False
-        case Rows(length=length) | RangeSlide(length=length):
-            return length is not None
-        case Now() | Range():
-            return True
-        case Retract(when=when) if when == ALWAYS:
-            return False
-        case Join() | SingleJoin() | SemiJoin() | AntiJoin() | UnionAll():
-            return any(map(_has_ends, node.inputs))
-    return bool(node.inputs) and not node.is_stream and _has_ends(node.inputs[0])
+    amount, unit = in_unit(length)
+    return f"{amount:,} {unit}"
 
 
 def _ending(node: Node) -> str | None:
     """The rows of a relation that have a known end."""
     if isinstance(node, UnionAll):
-        found = dict.fromkeys(_ending(n) or "" for n in node.inputs if _has_ends(n))
-        return " and ".join(found)
-    if isinstance(node, (Filter, Project, Exchange, SkewSplit)):
-        return _ending(node.input)
+        ending = [n for n in node.inputs if n.lifetime.ends_known]
+        return " and ".join(dict.fromkeys(_ending(n) or "" for n in ending))
+    if node.row_by_row or node.moves_rows:
+        return _ending(node.inputs[0])
     return content(node)
 
 
@@ -164,7 +120,7 @@ def _values(there: str | None) -> str:
     return there if there == "one row" else f"different {there}"
 
 
-def _window(node: Rows) -> str:
+def _last_rows(node: Rows) -> str:
     """What a window by count holds, with rows that are still to enter."""
     rows = _rows_of(node.input)
     within = "" if node.length is None else f" in the last {length_words(node.length, node)}"
@@ -182,18 +138,144 @@ def _parts(node: Node) -> list[str]:
     """What the inputs of joins above each other hold, one of which may have no bound."""
     if isinstance(node, Join):
         return [part for child in node.inputs for part in _parts(child)]
-    if isinstance(node, (Filter, Project, Exchange, SkewSplit)):
-        return _parts(node.input)
+    if node.row_by_row or node.moves_rows:
+        return _parts(node.inputs[0])
     return [content(node) or f"all {_rows_of(node)}"]
 
 
 def _rows_of(node: Node) -> str:
     """`rows of` the streams below; just rows where they are made of others."""
     below = list(walk(node))
-    if not all(n.stateless or isinstance(n, Exchange) for n in below):
+    if not all(n.stateless or n.moves_rows for n in below):
         return "rows"
     return f"rows of {_and(list(dict.fromkeys(n.stream for n in below if isinstance(n, Scan))))}"
 
 
 def _and(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+def _partitions(node: Rows) -> str:
+    if not node.partition_by:
+        return "one row"
+    keys = _and(node.partition_by)
+    if node.length is None or node.slide > 1:
+        return f"none: grows with every new {keys}"
+    return f"one row per {keys} in the last {length_words(node.length, node)}"
+
+
+def _elements(node: Node) -> str:
+    return "elements"
+
+
+def _below(node: Node) -> str | None:
+    """As the first input; the elements of a stream, where it gives these."""
+    return "elements" if node.is_stream else content(node.inputs[0])
+
+
+def _now(node: Now) -> str:
+    return f"{_rows_of(node.input)} at one instant"
+
+
+def _range(node: Range) -> str:
+    return f"{_rows_of(node.input)} in the last {length_words(node.length, node)}"
+
+
+def _unbounded(node: Unbounded) -> None:
+    return None
+
+
+def _range_slide(node: RangeSlide) -> str | None:
+    if node.length is None:
+        return None
+    return f"{_rows_of(node.input)} in the last {length_words(node.length + node.slide, node)}"
+
+
+def _rows(node: Rows) -> str:
+    return _last_rows(node).removeprefix("none: ")
+
+
+def _group_by(node: GroupBy) -> str:
+    if not node.keys:
+        return "one row"
+    return f"one row per {_and(node.keys)} of {content(node.input)}"
+
+
+def _distinct(node: Distinct | DeltaStar) -> str:
+    return _values(content(node.input))
+
+
+def _beside_table(node: LookupJoin | NonRetroactiveJoin) -> str:
+    if node.is_stream:
+        return "elements with their rows of the table"
+    return f"{content(node.inputs[0])} with their rows of the table"
+
+
+def _top_k(node: TopK) -> str | None:
+    if node.limit is None:
+        return content(node.input)
+    each = f" per {_and(node.partition_by)}" if node.partition_by else ""
+    return f"at most {node.limit:,} rows{each}"
+
+
+def _table_scan(node: TableScan) -> str:
+    count = f"{node.table.rows.num_rows:,} " if node.is_static else ""
+    return f"the {count}rows of table {node.table.name}"
+
+
+def _join(node: Join) -> str:
+    parts = _parts(node)
+    many = "pairs" if len(parts) == 2 else "combinations"
+    return f"{many} of {', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _union_all(node: UnionAll) -> str:
+    return " and ".join(_each_side(node))
+
+
+def _intersect(node: Intersect) -> str:
+    return " or ".join(_each_side(node))
+
+
+def _each_side(node: Node) -> list[str]:
+    return list(dict.fromkeys(content(n) or f"all {_rows_of(n)}" for n in node.inputs))
+
+
+CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
+    Scan: _elements,
+    Stamp: _below,
+    Now: _now,
+    Range: _range,
+    Unbounded: _unbounded,
+    RangeSlide: _range_slide,
+    Rows: _rows,
+    Filter: _below,
+    Project: _below,
+    LookupJoin: _beside_table,
+    TableScan: _table_scan,
+    NonRetroactiveJoin: _beside_table,
+    Join: _join,
+    SingleJoin: _below,
+    SemiJoin: _below,
+    AntiJoin: _below,
+    UnionAll: _union_all,
+    Intersect: _intersect,
+    Minus: _below,
+    Distinct: _distinct,
+    DeltaStar: _distinct,
+    Coalesce: _below,
+    TopK: _top_k,
+    Partial: _below,
+    GroupBy: _group_by,
+    Istream: _elements,
+    Dstream: _elements,
+    Rstream: _elements,
+    Elements: _elements,
+    Tagged: _elements,
+    Stored: _below,
+    Exchange: _below,
+    Retract: _below,
+    SkewSplit: _below,
+}
+"""For every operator, the rows in its output at one instant, in words; None when they only become
+more."""

@@ -6,17 +6,24 @@ The formulas, with their reasons, are in docs/design/cost.md; the prices in plan
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
+from millstream.algebra.by_operator import entry_for
+from millstream.algebra.lifetime import Ends
 from millstream.algebra.node import BROADCAST, Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
     AntiJoin,
+    Coalesce,
     DeltaStar,
     Distinct,
     Dstream,
+    Elements,
     Exchange,
+    Filter,
     GroupBy,
     Intersect,
     Istream,
@@ -24,16 +31,25 @@ from millstream.operators import (
     LookupJoin,
     Minus,
     NonRetroactiveJoin,
+    Now,
+    Partial,
+    Project,
+    Range,
+    RangeSlide,
+    Retract,
     Rows,
     Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
     SkewSplit,
+    Stamp,
     Stored,
     TableScan,
     Tagged,
     TopK,
+    Unbounded,
+    UnionAll,
 )
 from millstream.plan.distribute import distribute
 from millstream.plan.prices import (
@@ -92,73 +108,41 @@ class Costs:
 
     def cost(self, node: Node) -> float:
         """What one node costs, without its inputs."""
-        out, rows = self._out(node), sum(self._rows(node, child) for child in node.inputs)
-        match node:
-            case Scan():
-                return READ * out
-            case SkewSplit():
-                return 0.0
-            case Exchange(by=by):
-                return SEND * rows * (2 if by == BROADCAST else 1)
-            case Join() | SingleJoin() | NonRetroactiveJoin():
-                return self._indexes(node) + PAIR * self._candidates(node)
-            case SemiJoin() | AntiJoin():
-                return self._indexes(node) + COVER * self._touched(node) + MADE * out
-            case DeltaStar():
-                return STAR * rows + self._changed(node, rows) + MADE * out
-            case Distinct() | Intersect() | Minus():
-                events = self._events(node)
-                return COUNT * events + self._changed(node, events) + MADE * out + self._kept(node)
-            case GroupBy():
-                events, groups = self._events(node), size(self.rates.rates_of(node))
-                table = REWRITE * groups * self.rates.steps
-                written = table if groups <= MUCH else self._changed(node, events)
-                return GROUP * events + written + MADE * out + self._kept(node)
-            case TopK():
-                return RANK * self._events(node) + self._kept(node)
-            case Rows() | TableScan():
-                return NUMBER * rows
-            case Istream() | Dstream() | Tagged():
-                return TELL * self._events(node) + self._kept(node)
-            case Rstream():
-                return TELL * self._events(node) + MADE * out + self._kept(node)
-            case Stored(is_shown=True):
-                return 0.0
-            case Stored():
-                return STORE * rows + self._kept(node)
-            case LookupJoin():
-                return ROW * rows + MADE * out
-        return ROW * rows
+        return entry_for(node, COSTS, "COSTS of plan/cost.py")(self, node)
 
-    def _out(self, node: Node) -> float:
+    def rows(self, node: Node) -> float:
+        """The rows that all inputs hand over."""
+        return sum(self._rows(node, child) for child in node.inputs)
+
+    def out(self, node: Node) -> float:
         rates_of = self.rates.rates_of(node)
         return rates_of.rate + rates_of.back
 
     def _rows(self, node: Node, child: Node) -> float:
         """The rows that an input hands over; with negative tuples, its ends are rows as well."""
-        out = self._out(child)
+        out = self.out(child)
         return out + self.rates.ends(child) if self._is_told_ends(node) else out
 
     def _is_told_ends(self, node: Node) -> bool:
-        return self.strategy == NEGATIVE and not node.stateless and not isinstance(node, Exchange)
+        return self.strategy == NEGATIVE and not node.stateless and not node.moves_rows
 
-    def _events(self, node: Node) -> float:
+    def events(self, node: Node) -> float:
         """The rows that come, are taken back, or leave the inputs."""
-        return sum(self._out(child) + self.rates.ends(child) for child in node.inputs)
+        return sum(self.out(child) + self.rates.ends(child) for child in node.inputs)
 
-    def _indexes(self, node: Node) -> float:
+    def indexes(self, node: Node) -> float:
         """Rows are put into an index, looked for in the other, and sorted again as it grows."""
         return sum(
             self._rows(node, child) * _place(size(self.rates.rates_of(child)))
             for child in node.inputs
         )
 
-    def _candidates(self, node: Join | SingleJoin | NonRetroactiveJoin) -> float:
+    def candidates(self, node: Join | SingleJoin | NonRetroactiveJoin) -> float:
         """The pairs with equal keys: all that come out, and those that fail the other tests."""
         left, right = node.inputs
         told = [self._rows(node, child) for child in node.inputs]
-        plain = sum(self._out(child) for child in node.inputs)
-        made = self._out(node) * (sum(told) / plain if plain else 1.0)
+        plain = sum(self.out(child) for child in node.inputs)
+        made = self.out(node) * (sum(told) / plain if plain else 1.0)
         if all(is_equality(part) for part in conditions(node.condition)):
             return made
         sizes = [size(self.rates.rates_of(child)) for child in (left, right)]
@@ -167,7 +151,7 @@ class Costs:
             met += self.rates.partners(node) * told[1] * sizes[0]
         return max(made, met)
 
-    def _touched(self, node: SemiJoin | AntiJoin) -> float:
+    def touched(self, node: SemiJoin | AntiJoin) -> float:
         """The pairs of left rows and partners of which one is new."""
         left, right = node.inputs
         share = self.rates.partners(node)
@@ -176,19 +160,19 @@ class Costs:
             + self._rows(node, right) * size(self.rates.rates_of(left))
         )
 
-    def _changed(self, node: Node, events: float) -> float:
+    def changed(self, node: Node, events: float) -> float:
         """The values that a batch is about are looked up once each."""
         values = size(self.rates.rates_of(node))
         return min(events, values * self.rates.steps) * _place(values)
 
-    def _kept(self, node: Node) -> float:
+    def kept(self, node: Node) -> float:
         """Rows wait for their ends: in a queue, a calendar or a list, as the pattern allows."""
         return sum(self._kept_of(child) for child in node.inputs)
 
     def _kept_of(self, child: Node) -> float:
         ends = self.rates.ends(child)
         if self.strategy == NEGATIVE:
-            return (QUEUE + MADE) * ends if _knows_ends(child) else 0.0
+            return (QUEUE + MADE) * ends if child.lifetime.ends is Ends.GIVEN else 0.0
         if child.pattern is Pattern.WKS:
             return QUEUE * ends
         if self.strategy == DIRECT:
@@ -201,6 +185,106 @@ def _place(rows: float) -> float:
     return PROBE + SORT * math.log(max(rows, 1.0), 4)
 
 
-def _knows_ends(node: Node) -> bool:
-    """True where no operator with state has been yet: there ends become negative rows."""
-    return all(part.stateless or isinstance(part, Exchange) for part in walk(node))
+def _nothing(costs: Costs, node: Node) -> float:
+    return 0.0
+
+
+def _row(costs: Costs, node: Node) -> float:
+    return ROW * costs.rows(node)
+
+
+def _scan(costs: Costs, node: Scan) -> float:
+    return READ * costs.out(node)
+
+
+def _exchange(costs: Costs, node: Exchange) -> float:
+    return SEND * costs.rows(node) * (2 if node.by == BROADCAST else 1)
+
+
+def _join(costs: Costs, node: Join | SingleJoin | NonRetroactiveJoin) -> float:
+    return costs.indexes(node) + PAIR * costs.candidates(node)
+
+
+def _match(costs: Costs, node: SemiJoin | AntiJoin) -> float:
+    return costs.indexes(node) + COVER * costs.touched(node) + MADE * costs.out(node)
+
+
+def _delta_star(costs: Costs, node: DeltaStar) -> float:
+    rows = costs.rows(node)
+    return STAR * rows + costs.changed(node, rows) + MADE * costs.out(node)
+
+
+def _counted(costs: Costs, node: Distinct | Intersect | Minus) -> float:
+    events = costs.events(node)
+    made = MADE * costs.out(node) + costs.kept(node)
+    return COUNT * events + costs.changed(node, events) + made
+
+
+def _group_by(costs: Costs, node: GroupBy) -> float:
+    events, groups = costs.events(node), size(costs.rates.rates_of(node))
+    table = REWRITE * groups * costs.rates.steps
+    written = table if groups <= MUCH else costs.changed(node, events)
+    return GROUP * events + written + MADE * costs.out(node) + costs.kept(node)
+
+
+def _top_k(costs: Costs, node: TopK) -> float:
+    return RANK * costs.events(node) + costs.kept(node)
+
+
+def _numbered(costs: Costs, node: Rows | TableScan) -> float:
+    return NUMBER * costs.rows(node)
+
+
+def _told(costs: Costs, node: Node) -> float:
+    return TELL * costs.events(node) + costs.kept(node)
+
+
+def _rstream(costs: Costs, node: Rstream) -> float:
+    return TELL * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
+
+
+def _stored(costs: Costs, node: Stored) -> float:
+    return 0.0 if node.is_shown else STORE * costs.rows(node) + costs.kept(node)
+
+
+def _lookup_join(costs: Costs, node: LookupJoin) -> float:
+    return ROW * costs.rows(node) + MADE * costs.out(node)
+
+
+COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
+    Scan: _scan,
+    Stamp: _row,
+    Now: _row,
+    Range: _row,
+    Unbounded: _row,
+    RangeSlide: _row,
+    Rows: _numbered,
+    Filter: _row,
+    Project: _row,
+    LookupJoin: _lookup_join,
+    TableScan: _numbered,
+    NonRetroactiveJoin: _join,
+    Join: _join,
+    SingleJoin: _join,
+    SemiJoin: _match,
+    AntiJoin: _match,
+    UnionAll: _row,
+    Intersect: _counted,
+    Minus: _counted,
+    Distinct: _counted,
+    DeltaStar: _delta_star,
+    Coalesce: _row,
+    TopK: _top_k,
+    Partial: _row,
+    GroupBy: _group_by,
+    Istream: _told,
+    Dstream: _told,
+    Rstream: _rstream,
+    Elements: _row,
+    Tagged: _told,
+    Stored: _stored,
+    Exchange: _exchange,
+    Retract: _row,
+    SkewSplit: _nothing,
+}
+"""For every operator, what it costs, in nanoseconds for every instant."""

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import lru_cache
 
-from millstream.algebra.expressions import Literal
 from millstream.algebra.node import (
     BROADCAST,
     Distribution,
     Node,
     home_of,
+    map_inputs,
     one_bucket,
     walk,
     with_inputs,
 )
-from millstream.operators import (
-    Coalesce,
-    DeltaStar,
-    Distinct,
-    Exchange,
-    Filter,
-    GroupBy,
-    Project,
-    Rows,
-    TableScan,
-    TopK,
-    UnionAll,
-)
+from millstream.operators import Exchange
 from millstream.plan.levels import level_of
 from millstream.plan.skew_splits import with_skew_splits
 
 Placed = tuple[Node, Distribution]
 FEW = 1_000
-"""So many rows may be kept in every bucket."""
+"""So many rows, or different values, may be kept in every bucket."""
 
 
 def distribute(root: Node) -> Node:
@@ -59,18 +47,7 @@ def serves(given: Distribution, need: Distribution) -> bool:
 
 def is_small(node: Node) -> bool:
     """True when a relation never has more than a few rows, whatever comes."""
-    match node:
-        case Rows(count=count, partition_by=()):
-            return count <= FEW
-        case TopK(limit=int(limit), partition_by=()):
-            return limit <= FEW
-        case GroupBy(keys=()):
-            return True
-        case TableScan():
-            return node.is_static and node.table.rows.num_rows <= FEW
-        case Filter() | Project() | Distinct() | DeltaStar():
-            return is_small(node.input)
-    return False
+    return node.row_limit is not None and node.row_limit <= FEW
 
 
 @lru_cache(maxsize=10_000)
@@ -81,15 +58,9 @@ def floats(node: Node) -> bool:
     return node.stateless and bool(node.inputs) and all(map(floats, node.inputs))
 
 
-@lru_cache(maxsize=10_000)
 def has_few_values(node: Node) -> bool:
     """True when a relation has never more than a few different rows, however many there are."""
-    match node:
-        case Project(outputs=outputs):
-            return all(isinstance(value, Literal) for _, value in outputs)
-        case UnionAll() | Coalesce() | Filter():
-            return all(map(has_few_values, node.inputs))
-    return False
+    return node.value_limit is not None and node.value_limit <= FEW
 
 
 @lru_cache(maxsize=10_000)
@@ -114,7 +85,7 @@ def _wishes(node: Node, wish: Distribution) -> tuple[Distribution, ...]:
     """How a node would like its inputs to lie: so that rows meet, or as its own reader would."""
     if node.join_keys:
         return tuple(zip(*node.join_keys))
-    return (wish, None) if node.join_keys is not None or isinstance(node, Filter) else (None, None)
+    return (wish if node.join_keys is not None else node.wish_below(wish), None)
 
 
 def _below(node: Node, placed: Placed) -> Placed:
@@ -148,11 +119,11 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
 def _broadcast(child: Node) -> Placed:
     """All rows in every bucket. Of a few different values each bucket takes out the copies itself:
     the rows need not go to one place first."""
-    match child:
-        case Distinct(input=Exchange(input=rows)) | DeltaStar(input=Exchange(input=rows)) if (
-            has_few_values(rows)
-        ):
-            return replace(child, input=Exchange(BROADCAST, rows)), BROADCAST
+    if child.removes_copies:
+        (below,) = child.inputs
+        if isinstance(below, Exchange) and has_few_values(below.input):
+            sent = Exchange(BROADCAST, below.input)
+            return map_inputs(child, lambda _: sent), BROADCAST
     return _exchanged(child, BROADCAST)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
-from millstream.plan.alternatives import GAIN, Alternative, Choices, Chooser, cheapest
+from millstream.plan.alternatives import GAIN, Alternative, Chooser, cheapest
 from millstream.plan.annotate import SHORTEST, line_of, outline, shortened
 from millstream.plan.cost import STRATEGIES, Costs, cost_of
 from millstream.plan.row_rates import size
@@ -20,14 +20,14 @@ HEADING = ("rate", "back", "rows", "cost", "")
 def cost_text(
     root: Node,
     views: Iterable[Node],
-    known: Choices,
+    running: Set[Node],
     statistics: Statistics,
     domain: Domain,
     settings: Settings,
 ) -> str:
     """All that the optimizer knows about the cost of a query."""
     unit = Unit.of(domain)
-    plan, compared = _chosen(root, tuple(views), known, statistics, settings, unit)
+    plan, compared = _chosen(root, tuple(views), running, statistics, settings, unit)
     lines = [f"-- {unit.words}", *compared, "-- the same plan under other strategies:"]
     for name in STRATEGIES:
         mark = "  <- set" if name == settings.strategy else ""
@@ -38,7 +38,7 @@ def cost_text(
 def _chosen(
     root: Node,
     views: tuple[Node, ...],
-    known: Choices,
+    running: Set[Node],
     statistics: Statistics,
     settings: Settings,
     unit: Unit,
@@ -49,13 +49,12 @@ def _chosen(
     if settings.rules == "fixed":
         plan = Chooser(most=1).optimized(root, views)
         return plan, ["-- rules = fixed: it was not compared with others"]
-    chooser, looking = Chooser(known, statistics), Chooser(statistics=statistics)
+    chooser = Chooser(running, statistics)
     plan = chooser.optimized(root, views)
-    looking.optimized(root, views)
     lines = []
-    for part, found in looking.looked_at.items():
+    for part, found in chooser.looked_at.items():
         if len(found) > 1:
-            lines += _compared(found, chooser.made.get(part, ()), unit)
+            lines += _compared(found, chooser.made[part], unit)
     return plan, lines or ["-- there is one plan to choose from"]
 
 
@@ -95,15 +94,13 @@ def number(value: float) -> str:
 
 def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> list[str]:
     """The plans of one part, the cheapest first, and the rules that lead to each."""
-    lines = [f"-- {len(found)} plans were compared, each with telling its changes:"]
+    lines = [f"-- {len(found)} plans were compared, each with emitting its changes:"]
     for one in sorted(found, key=lambda one: one.cost):
         mark = "  <- chosen" if one.steps == tuple(chosen) else ""
         lines.append(f"--   {unit.cost(one.cost):>12}  {one.rules}{mark}")
     cheaper, written = min(found, key=lambda one: one.cost), found[0]
     if cheaper is not written and cheapest(found) is written and not chosen:
         lines.append(f"--   one that saves less than {1 - GAIN:.0%} is not taken")
-    if all(one.steps != tuple(chosen) for one in found):
-        lines.append("--   the one that is carried out was chosen before, and is none of these")
     return lines
 
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from millstream.algebra.facts import Arrival
 from millstream.algebra.node import Distribution, Node, walk
-from millstream.operators import (
-    Distinct,
-    Exchange,
-    Filter,
-    GroupBy,
-    LookupJoin,
-    Project,
-    RangeSlide,
-    Scan,
-    SkewSplit,
-)
+from millstream.operators import Exchange, Scan, SkewSplit
 from millstream.plan.levels import distribution_of, level_of
 
 
@@ -140,7 +131,11 @@ class Graph:
 
     @cached_property
     def needs_arrival(self) -> dict[Exchange, bool]:
-        """False for exchanges behind which nobody looks at the order of arrival."""
+        """False for exchanges behind which nobody looks at the order of arrival.
+
+        Each operator says what it does with the arrival numbers of its input rows; the roots of
+        queries show them.
+        """
         readers: dict[Node, list[Node]] = {}
         for node in self.nodes:
             for child in node.inputs:
@@ -151,9 +146,9 @@ class Graph:
             if node in self.roots:
                 return True
             return any(
-                _asks(reader) or asked(reader)
+                reader.arrival is Arrival.USED
+                or (reader.arrival is Arrival.PASSED and asked(reader))
                 for reader in readers.get(node, ())
-                if not isinstance(reader, (GroupBy, Distinct))
             )
 
         return {exchange: asked(exchange) for exchange in self.exchanges}
@@ -181,8 +176,3 @@ def _within(top: Node) -> set[Node]:
         left += [child for child in below if child not in found]
         found.update(below)
     return found
-
-
-def _asks(node: Node) -> bool:
-    """True for operators that go by the order of arrival, or know rows by it."""
-    return not isinstance(node, (Filter, Project, LookupJoin, RangeSlide))

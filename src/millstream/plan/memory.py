@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from typing import Any
 
-from millstream.aggregates.ordered import ORDERED
+from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
 from millstream.operators import (
     AntiJoin,
+    Coalesce,
+    DeltaStar,
     Distinct,
+    Dstream,
+    Elements,
+    Exchange,
+    Filter,
     GroupBy,
     Intersect,
+    Istream,
     Join,
+    LookupJoin,
     Minus,
+    NonRetroactiveJoin,
     Now,
+    Partial,
+    Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
     Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
+    SkewSplit,
+    Stamp,
+    Stored,
     TableScan,
+    Tagged,
     TopK,
     Unbounded,
     UnionAll,
 )
-from millstream.operators.rows import EVER
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
@@ -36,7 +52,7 @@ def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
     told = _told_elsewhere(plan)
     found = [notice for node in walk(plan) if node not in told for notice in _of(node)]
-    if stored and plan.monotonic and is_endless(plan):
+    if stored and plan.monotonic and not plan.lifetime.bounded:
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
 
@@ -55,57 +71,75 @@ def _told_elsewhere(plan: Node) -> set[Node]:
 
 
 def _of(node: Node) -> list[Notice]:
-    match node:
-        case GroupBy() if is_endless(node.input):
-            return _of_groups(node)
-        case Join() | SingleJoin() | SemiJoin() | AntiJoin():
-            return _of_join(node)
-        case Distinct() if is_endless(node.input):
-            return [Notice("the state of DISTINCT grows with every new value", WINDOW)]
-        case Intersect() | Minus() if any(map(is_endless, node.inputs)):
-            word = "INTERSECT" if isinstance(node, Intersect) else "EXCEPT"
-            return [Notice(f"the state of {word} grows with every new value", WINDOW)]
-        case TopK() if is_endless(node.input):
-            return [Notice("the state of ORDER BY … LIMIT grows with every row", WINDOW)]
-        case Rstream() if is_endless(node.input):
-            return [Notice("the state of Rstream grows with every row", WINDOW)]
-        case Rows(partition_by=keys, length=None) if keys:
-            return [
-                Notice(
-                    f"the window keeps rows of every partition of {', '.join(keys)} for good",
-                    "Add a Range to the window, so that silent partitions are dropped.",
-                )
-            ]
+    return entry_for(node, GROWING, "GROWING of plan/memory.py")(node)
+
+
+def _nothing(node: Node) -> list[Notice]:
+    """What keeps no rows, or as many as the plan says."""
     return []
 
 
+def _of_values(word: str) -> Callable[[Any], list[Notice]]:
+    """An operator that keeps every different row of its inputs."""
+
+    def notices(node: Node) -> list[Notice]:
+        if all(side.lifetime.bounded for side in node.inputs):
+            return []
+        return [Notice(f"the state of {word} grows with every new value", WINDOW)]
+
+    return notices
+
+
+def _of_rows(word: str) -> Callable[[Any], list[Notice]]:
+    """An operator that keeps every row of its input."""
+
+    def notices(node: Node) -> list[Notice]:
+        if node.inputs[0].lifetime.bounded:
+            return []
+        return [Notice(f"the state of {word} grows with every row", WINDOW)]
+
+    return notices
+
+
+def _of_partitions(node: Rows) -> list[Notice]:
+    if not node.partition_by or node.length is not None:
+        return []
+    keys = ", ".join(node.partition_by)
+    return [
+        Notice(
+            f"the window keeps rows of every partition of {keys} for good",
+            "Add a Range to the window, so that silent partitions are dropped.",
+        )
+    ]
+
+
 def _of_groups(node: GroupBy) -> list[Notice]:
+    if node.input.lifetime.bounded:
+        return []
     found = []
     if node.keys:
         keys = ", ".join(node.keys)
         found.append(Notice(f"the state of GROUP BY {keys} grows with every new group", WINDOW))
-    ordered = [c for c in node.calls if c.function in ORDERED]
+    ordered = [c for c in node.calls if c.aggregate.keeps_values]
     for name in dict.fromkeys(call.function for call in ordered):
         found.append(Notice(f"the state of {name} grows with every new value", WINDOW))
     return found
 
 
-def _of_join(node: Join | SingleJoin | SemiJoin | AntiJoin) -> list[Notice]:
-    """A notice for each side whose rows are kept for good."""
-    what: dict[type[Node], str] = {
-        Join: "the join",
-        SingleJoin: "the subquery",
-        SemiJoin: "the condition with a subquery",
-        AntiJoin: "the condition with a subquery",
-    }
-    return [
-        Notice(
-            f"the state of {what[type(node)]} keeps every row of {streams}",
-            f"Give {streams} a window, for example [Range 1 Hour].",
-        )
-        for side in node.inputs
-        if is_endless(side) and (streams := _streams(side))
-    ]
+def _of_sides(what: str) -> Callable[[Any], list[Notice]]:
+    """An operator that keeps the rows of both sides: a notice for each that has no bound."""
+
+    def notices(node: Node) -> list[Notice]:
+        return [
+            Notice(
+                f"the state of {what} keeps every row of {streams}",
+                f"Give {streams} a window, for example [Range 1 Hour].",
+            )
+            for side in node.inputs
+            if not side.lifetime.bounded and (streams := _streams(side))
+        ]
+
+    return notices
 
 
 def _streams(node: Node) -> str:
@@ -113,27 +147,47 @@ def _streams(node: Node) -> str:
     names = dict.fromkeys(
         scan.stream
         for window in walk(node)
-        if isinstance(window, (Unbounded, RangeSlide, Rows)) and is_endless(window)
+        if window.is_window and not window.lifetime.bounded
         for scan in walk(window)
         if isinstance(scan, Scan)
     )
     return " and ".join(f'"{name}"' for name in names)
 
 
-@lru_cache(maxsize=10_000)
-def is_endless(node: Node) -> bool:
-    """True when a relation has no bound: rows of some input never leave by themselves."""
-    match node:
-        case Unbounded() | RangeSlide(length=None):
-            return True
-        case Rows(count=count, length=length):
-            return count >= EVER and length is None
-        case Now() | Range() | RangeSlide():
-            return False
-        case UnionAll() | Join():
-            return any(map(is_endless, node.inputs))
-        case Intersect():
-            return all(map(is_endless, node.inputs))
-        case GroupBy(keys=()) | TopK(limit=int()) | TableScan():
-            return False
-    return bool(node.inputs) and not node.is_stream and is_endless(node.inputs[0])
+GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
+    Scan: _nothing,
+    Stamp: _nothing,
+    Now: _nothing,
+    Range: _nothing,
+    Unbounded: _nothing,
+    RangeSlide: _nothing,
+    Rows: _of_partitions,
+    Filter: _nothing,
+    Project: _nothing,
+    LookupJoin: _nothing,
+    TableScan: _nothing,
+    NonRetroactiveJoin: _nothing,
+    Join: _of_sides("the join"),
+    SingleJoin: _of_sides("the subquery"),
+    SemiJoin: _of_sides("the condition with a subquery"),
+    AntiJoin: _of_sides("the condition with a subquery"),
+    UnionAll: _nothing,
+    Intersect: _of_values("INTERSECT"),
+    Minus: _of_values("EXCEPT"),
+    Distinct: _of_values("DISTINCT"),
+    DeltaStar: _of_values("DISTINCT"),
+    Coalesce: _nothing,
+    TopK: _of_rows("ORDER BY … LIMIT"),
+    Partial: _nothing,
+    GroupBy: _of_groups,
+    Istream: _nothing,
+    Dstream: _nothing,
+    Rstream: _of_rows("Rstream"),
+    Elements: _nothing,
+    Tagged: _nothing,
+    Stored: _nothing,
+    Exchange: _nothing,
+    Retract: _nothing,
+    SkewSplit: _nothing,
+}
+"""For every operator, the notices about state of its own that has no bound."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
+from millstream.algebra.by_operator import entry_for
 from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node
 from millstream.operators import (
@@ -14,11 +16,16 @@ from millstream.operators import (
     Coalesce,
     DeltaStar,
     Distinct,
+    Dstream,
+    Elements,
     Exchange,
     Filter,
     GroupBy,
+    Intersect,
+    Istream,
     Join,
     LookupJoin,
+    Minus,
     NonRetroactiveJoin,
     Now,
     Partial,
@@ -26,12 +33,19 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Retract,
+    Rows,
+    Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
     SkewSplit,
+    Stamp,
+    Stored,
     TableScan,
+    Tagged,
+    TopK,
     Unbounded,
+    UnionAll,
 )
 from millstream.rules.pieces import conditions, substitute
 
@@ -58,27 +72,7 @@ def condition_text(condition: Expression, lineage: Lineage) -> str:
 @lru_cache(maxsize=20_000)
 def lineage_of(node: Node) -> Lineage:
     """What the columns of a node were made of, in the columns of streams and tables."""
-    match node:
-        case Scan(stream=stream, columns=columns):
-            return {name: Column(f"{stream}.{name}", kind) for name, kind in columns}
-        case Project(outputs=outputs, input=source):
-            return {name: substitute(e, lineage_of(source)) for name, e in outputs}
-        case TableScan(table=table):
-            return {f.name: Column(f"{table.name}.{f.name}", f.type) for f in node.schema}
-        case LookupJoin(table=table, names=names, input=source):
-            there = {
-                name: Column(f"{table.name}.{f.name}", f.type)
-                for name, f in zip(names, table.rows.schema)
-            }
-            return {**lineage_of(source), **there}
-        case Join() | SingleJoin() | NonRetroactiveJoin():
-            return {**lineage_of(node.left), **lineage_of(node.right)}
-        case GroupBy(keys=keys, calls=calls, input=source):
-            known = lineage_of(source)
-            made = {c.name: Column(str(replace(c, name="")), c.type) for c in calls}
-            return {**{key: known[key] for key in keys}, **made}
-    known = lineage_of(node.inputs[0]) if node.inputs else {}
-    return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
+    return entry_for(node, LINEAGES, "LINEAGES of plan/names.py")(node)
 
 
 @dataclass(frozen=True)
@@ -98,35 +92,7 @@ class _Form:
 
 @lru_cache(maxsize=20_000)
 def _form(node: Node) -> _Form:
-    match node:
-        case Scan(stream=stream):
-            return _Form((f"stream {stream}",))
-        case Exchange() | SkewSplit() | Retract() | Coalesce() | Partial() | Project():
-            return _form(node.input)
-        case Filter(condition=condition, input=source):
-            return _form(source).tested(*_tests(condition, lineage_of(source)))
-        case Now() | Range() | Unbounded() | RangeSlide():
-            below = _form(node.input)
-            window = f"{type(node).__name__} {node.words}"
-            return replace(below, inputs=tuple(f"{window} of {name}" for name in below.inputs))
-        case Join() | SingleJoin():
-            left, right = _form(node.left), _form(node.right)
-            both = _Form((*left.inputs, *right.inputs), left.tests | right.tests)
-            return both.tested(*_tests(node.condition, lineage_of(node)))
-        case SemiJoin() | AntiJoin():
-            asked = condition_text(
-                node.condition, {**lineage_of(node.left), **lineage_of(node.right)}
-            )
-            partners = node.right.input if isinstance(node.right, Distinct) else node.right
-            return _form(node.left).tested(f"{type(node).__name__} {asked} in {name_of(partners)}")
-        case Distinct() | DeltaStar():
-            values = sorted(str(e) for e in lineage_of(node).values())
-            return _Form((f"distinct {values} of {name_of(node.input)}",))
-        case GroupBy(keys=keys):
-            values = sorted(str(lineage_of(node.input)[key]) for key in keys)
-            return _Form((f"groups {values} of {name_of(node.input)}",))
-    inputs = [name_of(child) for child in node.inputs]
-    return _Form((f"{type(node).__name__} {node.words} of {inputs}",))
+    return entry_for(node, FORMS, "FORMS of plan/names.py")(node)
 
 
 def _tests(condition: Expression, lineage: Lineage) -> list[str]:
@@ -139,3 +105,163 @@ def _turned(part: Expression) -> str:
         case Call(function="=", arguments=arguments):
             return str(replace(part, arguments=tuple(sorted(arguments, key=str))))
     return str(part)
+
+
+def _scanned(node: Scan) -> Lineage:
+    return {name: Column(f"{node.stream}.{name}", kind) for name, kind in node.columns}
+
+
+def _projected(node: Project) -> Lineage:
+    return {name: substitute(e, lineage_of(node.input)) for name, e in node.outputs}
+
+
+def _of_table(node: TableScan) -> Lineage:
+    return {f.name: Column(f"{node.table.name}.{f.name}", f.type) for f in node.schema}
+
+
+def _looked_up(node: LookupJoin) -> Lineage:
+    there = {
+        name: Column(f"{node.table.name}.{f.name}", f.type)
+        for name, f in zip(node.names, node.table.rows.schema)
+    }
+    return {**lineage_of(node.input), **there}
+
+
+def _paired(node: Join | SingleJoin | NonRetroactiveJoin) -> Lineage:
+    return {**lineage_of(node.left), **lineage_of(node.right)}
+
+
+def _grouped(node: GroupBy) -> Lineage:
+    known = lineage_of(node.input)
+    made = {c.name: Column(str(replace(c, name="")), c.type) for c in node.calls}
+    return {**{key: known[key] for key in node.keys}, **made}
+
+
+def _by_name(node: Node) -> Lineage:
+    """Columns of the first input under the same names; what it has besides it has made."""
+    known = lineage_of(node.inputs[0])
+    return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
+
+
+def _stream(node: Scan) -> _Form:
+    return _Form((f"stream {node.stream}",))
+
+
+def _below(node: Any) -> _Form:
+    """What changes nothing in the rows, or in their columns only."""
+    return _form(node.input)
+
+
+def _tested(node: Filter) -> _Form:
+    return _form(node.input).tested(*_tests(node.condition, lineage_of(node.input)))
+
+
+def _window(node: Node) -> _Form:
+    below = _form(node.inputs[0])
+    window = f"{type(node).__name__} {node.words}"
+    return replace(below, inputs=tuple(f"{window} of {name}" for name in below.inputs))
+
+
+def _both(node: Join | SingleJoin) -> _Form:
+    left, right = _form(node.left), _form(node.right)
+    both = _Form((*left.inputs, *right.inputs), left.tests | right.tests)
+    return both.tested(*_tests(node.condition, lineage_of(node)))
+
+
+def _matched(node: SemiJoin | AntiJoin) -> _Form:
+    asked = condition_text(node.condition, {**lineage_of(node.left), **lineage_of(node.right)})
+    partners = node.right.input if isinstance(node.right, Distinct) else node.right
+    return _form(node.left).tested(f"{type(node).__name__} {asked} in {name_of(partners)}")
+
+
+def _different(node: Distinct | DeltaStar) -> _Form:
+    values = sorted(str(e) for e in lineage_of(node).values())
+    return _Form((f"distinct {values} of {name_of(node.input)}",))
+
+
+def _groups(node: GroupBy) -> _Form:
+    values = sorted(str(lineage_of(node.input)[key]) for key in node.keys)
+    return _Form((f"groups {values} of {name_of(node.input)}",))
+
+
+def _by_words(node: Node) -> _Form:
+    """Something of its own: its line of plan text over the names of its inputs."""
+    inputs = [name_of(child) for child in node.inputs]
+    return _Form((f"{type(node).__name__} {node.words} of {inputs}",))
+
+
+LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
+    Scan: _scanned,
+    Stamp: _by_name,
+    Now: _by_name,
+    Range: _by_name,
+    Unbounded: _by_name,
+    RangeSlide: _by_name,
+    Rows: _by_name,
+    Filter: _by_name,
+    Project: _projected,
+    LookupJoin: _looked_up,
+    TableScan: _of_table,
+    NonRetroactiveJoin: _paired,
+    Join: _paired,
+    SingleJoin: _paired,
+    SemiJoin: _by_name,
+    AntiJoin: _by_name,
+    UnionAll: _by_name,
+    Intersect: _by_name,
+    Minus: _by_name,
+    Distinct: _by_name,
+    DeltaStar: _by_name,
+    Coalesce: _by_name,
+    TopK: _by_name,
+    Partial: _by_name,
+    GroupBy: _grouped,
+    Istream: _by_name,
+    Dstream: _by_name,
+    Rstream: _by_name,
+    Elements: _by_name,
+    Tagged: _by_name,
+    Stored: _by_name,
+    Exchange: _by_name,
+    Retract: _by_name,
+    SkewSplit: _by_name,
+}
+"""For every operator, what its columns were made of."""
+
+FORMS: dict[type[Node], Callable[[Any], _Form]] = {
+    Scan: _stream,
+    Stamp: _by_words,
+    Now: _window,
+    Range: _window,
+    Unbounded: _window,
+    RangeSlide: _window,
+    Rows: _by_words,
+    Filter: _tested,
+    Project: _below,
+    LookupJoin: _by_words,
+    TableScan: _by_words,
+    NonRetroactiveJoin: _by_words,
+    Join: _both,
+    SingleJoin: _both,
+    SemiJoin: _matched,
+    AntiJoin: _matched,
+    UnionAll: _by_words,
+    Intersect: _by_words,
+    Minus: _by_words,
+    Distinct: _different,
+    DeltaStar: _different,
+    Coalesce: _below,
+    TopK: _by_words,
+    Partial: _below,
+    GroupBy: _groups,
+    Istream: _by_words,
+    Dstream: _by_words,
+    Rstream: _by_words,
+    Elements: _by_words,
+    Tagged: _by_words,
+    Stored: _by_words,
+    Exchange: _below,
+    Retract: _below,
+    SkewSplit: _below,
+}
+"""For every operator, its rows as those of some inputs, paired and tested."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from millstream.algebra.by_operator import entry_for
 from millstream.algebra.expressions import Expression, columns_of
 from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Coalesce,
     DeltaStar,
     Distinct,
     Dstream,
+    Elements,
+    Exchange,
     Filter,
     GroupBy,
     Intersect,
@@ -22,13 +27,18 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Partial,
+    Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
     Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
+    SkewSplit,
+    Stamp,
     Stored,
     TableScan,
     Tagged,
@@ -67,7 +77,7 @@ class RateEstimates:
 
     @staticmethod
     def of(plan: Node, statistics: Statistics) -> RateEstimates:
-        domain = next((n.domain for n in walk(plan) if isinstance(n, Scan)), Domain.INTEGER)
+        domain = plan.time_domain or Domain.INTEGER
         told = [
             statistics.rates[n].steps for n in map(name_of, walk(plan)) if n in statistics.rates
         ]
@@ -75,7 +85,8 @@ class RateEstimates:
 
     def rates_of(self, node: Node) -> RowRates:
         if node not in self.done:
-            guess = self._guess(node, [self.rates_of(child) for child in node.inputs])
+            below = [self.rates_of(child) for child in node.inputs]
+            guess = entry_for(node, GUESSES, "GUESSES of plan/row_rates.py")(self, node, *below)
             known = self.statistics.rates.get(name_of(node))
             if known is not None and known.size is None:
                 known = replace(known, size=guess.size)
@@ -99,105 +110,13 @@ class RateEstimates:
         rates_of = self.rates_of(node)
         return 0.0 if node.pattern is Pattern.MON else max(rates_of.rate - rates_of.back, 0.0)
 
-    def _guess(self, node: Node, below: list[RowRates]) -> RowRates:
-        match node, below:
-            case Scan(domain=domain), _:
-                return RowRates(1.0 / UNITS_PER_ROW.get(domain, 1.0), 0.0, 0.0)
-            case TableScan(), _:
-                changes = 0.0 if node.is_static or not below else below[0].rate
-                return RowRates(changes, changes, size_of(node))
-            case ((Join() | SingleJoin() | NonRetroactiveJoin()), [left, right]):
-                return self._joined(node, left, right)
-            case ((SemiJoin() | AntiJoin()), [left, right]):
-                return self._matched(node, left, right)
-            case ((Intersect() | Minus()), [left, right]):
-                told = HALF * (left.rate + right.rate)
-                return RowRates(told, told, HALF * size(left))
-            case UnionAll(), [left, right]:
-                return RowRates(
-                    left.rate + right.rate, left.back + right.back, size(left) + size(right)
-                )
-            case _, [only]:
-                return self._of_one(node, only)
-        return RowRates(0.0, 0.0, 1.0)
-
-    def _joined(self, node: Node, left: RowRates, right: RowRates) -> RowRates:
-        tests = [part for part in _parts(node) if not is_equality(part)]
-        share = self.share(node, self.partners(node) * PASSES ** len(tests))
-        if isinstance(node, NonRetroactiveJoin):
-            met = share * size(right)
-            return RowRates(left.rate * met, left.back * met, size(left) * met)
-        return RowRates(
-            share * (left.rate * size(right) + right.rate * size(left)),
-            share * (left.back * size(right) + right.back * size(left)),
-            share * size(left) * size(right),
-        )
-
-    def _matched(self, node: SemiJoin | AntiJoin, left: RowRates, right: RowRates) -> RowRates:
-        """Left rows come, and those that are there change with their partners."""
-        share = min(self.share(node, HALF), 1.0)
-        touched = self.partners(node) * size(left)
-        comes, goes = right.rate * touched, (right.back + self.ends(node.right)) * touched
-        if isinstance(node, AntiJoin):
-            return RowRates(
-                share * (left.rate + goes), share * (left.back + comes), share * size(left)
-            )
-        back = share * (left.back + right.back * touched)
-        return RowRates(share * left.rate + (1 - share) * comes, back, share * size(left))
-
-    def _of_one(self, node: Node, below: RowRates) -> RowRates:
-        rate, back, events = below.rate, below.back, self._events(node)
-        match node:
-            case Filter(condition=condition):
-                share = self.share(node, PASSES ** len(conditions(condition)))
-                return RowRates(rate * share, back * share, size(below) * share)
-            case Range(length=length):
-                return replace(below, size=rate * (length + 1))
-            case RangeSlide(length=int(length)):
-                return replace(below, size=rate * (length + 1))
-            case Now():
-                return replace(below, size=rate)
-            case Unbounded() | RangeSlide():
-                return replace(below, size=ENDLESS)
-            case Rows(count=count, partition_by=keys):
-                most = count * (PARTITIONS if keys else 1.0)
-                return RowRates(rate, rate, min(most, ENDLESS))
-            case DeltaStar():
-                share = self._different(node, below)
-                return RowRates(rate * share, back * share, size(below) * share)
-            case Distinct():
-                share = self._different(node, below)
-                gone = (back + self.ends(node.input)) * share
-                return RowRates(rate * share, gone, size(below) * share)
-            case GroupBy(keys=keys):
-                groups = size(below) * PASSES if keys else 1.0
-                return RowRates(events, min(events, groups * self.steps), groups)
-            case TopK(limit=limit, partition_by=keys):
-                most = ENDLESS if limit is None else limit * (PARTITIONS if keys else 1.0)
-                share = min(1.0, most / max(size(below), 1.0))
-                return RowRates(events * share, events * share, min(most, size(below)))
-            case LookupJoin(left_keys=keys, table=table):
-                met = 1.0 if keys else float(table.rows.num_rows)
-                return RowRates(rate * met, back * met, size(below) * met)
-            case Istream():
-                return RowRates(rate, 0.0, 0.0)
-            case Dstream():
-                return RowRates(events - rate, 0.0, 0.0)
-            case Rstream():
-                return RowRates(size(below) * min(events, 1.0), 0.0, 0.0)
-            case Tagged():
-                return RowRates(events, 0.0, 0.0)
-            case Stored():
-                return RowRates(0.0, 0.0, size(below))
-        return below
-
-    def _different(self, node: Distinct | DeltaStar, below: RowRates) -> float:
+    def different(self, node: Distinct | DeltaStar, below: RowRates) -> float:
         """The share of rows that are different; constants are one row or two."""
         if not any(columns_of(value) for value in lineage_of(node).values()):
             return min(1.0, 2.0 / max(size(below), 1.0))
         return min(self.share(node, HALF), 1.0)
 
-    def _events(self, node: Node) -> float:
+    def events(self, node: Node) -> float:
         """The rows that come, are taken back, or leave the input, in an instant."""
         below = node.inputs[0]
         rates_of = self.rates_of(below)
@@ -211,3 +130,175 @@ def size(rates_of: RowRates) -> float:
 def _parts(node: Node) -> list[Expression]:
     condition = getattr(node, "condition", None)
     return [] if condition is None else conditions(condition)
+
+
+def _scan(known: RateEstimates, node: Scan) -> RowRates:
+    return RowRates(1.0 / UNITS_PER_ROW.get(node.domain, 1.0), 0.0, 0.0)
+
+
+def _table_scan(known: RateEstimates, node: TableScan, *below: RowRates) -> RowRates:
+    changes = 0.0 if node.is_static or not below else below[0].rate
+    return RowRates(changes, changes, size_of(node))
+
+
+def _same(known: RateEstimates, node: Node, below: RowRates) -> RowRates:
+    return below
+
+
+def _filter(known: RateEstimates, node: Filter, below: RowRates) -> RowRates:
+    share = known.share(node, PASSES ** len(conditions(node.condition)))
+    return RowRates(below.rate * share, below.back * share, size(below) * share)
+
+
+def _now(known: RateEstimates, node: Now, below: RowRates) -> RowRates:
+    return replace(below, size=below.rate)
+
+
+def _unbounded(known: RateEstimates, node: Unbounded, below: RowRates) -> RowRates:
+    return replace(below, size=ENDLESS)
+
+
+def _range(known: RateEstimates, node: Range | RangeSlide, below: RowRates) -> RowRates:
+    length = node.length
+    return replace(below, size=ENDLESS if length is None else below.rate * (length + 1))
+
+
+def _rows(known: RateEstimates, node: Rows, below: RowRates) -> RowRates:
+    most = node.count * (PARTITIONS if node.partition_by else 1.0)
+    return RowRates(below.rate, below.rate, min(most, ENDLESS))
+
+
+def _join(known: RateEstimates, node: Join | SingleJoin, *sides: RowRates) -> RowRates:
+    left, right = sides
+    share = _pairs(known, node)
+    return RowRates(
+        share * (left.rate * size(right) + right.rate * size(left)),
+        share * (left.back * size(right) + right.back * size(left)),
+        share * size(left) * size(right),
+    )
+
+
+def _met_before(known: RateEstimates, node: NonRetroactiveJoin, *sides: RowRates) -> RowRates:
+    left, right = sides
+    met = _pairs(known, node) * size(right)
+    return RowRates(left.rate * met, left.back * met, size(left) * met)
+
+
+def _pairs(known: RateEstimates, node: Node) -> float:
+    """The share of pairs that meet the condition."""
+    tests = [part for part in _parts(node) if not is_equality(part)]
+    return known.share(node, known.partners(node) * PASSES ** len(tests))
+
+
+def _semi_join(known: RateEstimates, node: SemiJoin, left: RowRates, right: RowRates) -> RowRates:
+    """Left rows come, and those that are there change with their partners."""
+    share = min(known.share(node, HALF), 1.0)
+    touched = known.partners(node) * size(left)
+    back = share * (left.back + right.back * touched)
+    comes = (1 - share) * right.rate * touched
+    return RowRates(share * left.rate + comes, back, share * size(left))
+
+
+def _anti_join(known: RateEstimates, node: AntiJoin, left: RowRates, right: RowRates) -> RowRates:
+    """Left rows come, leave with a partner, and come back when it leaves."""
+    share = min(known.share(node, HALF), 1.0)
+    touched = known.partners(node) * size(left)
+    comes, goes = right.rate * touched, (right.back + known.ends(node.right)) * touched
+    return RowRates(share * (left.rate + goes), share * (left.back + comes), share * size(left))
+
+
+def _both(known: RateEstimates, node: UnionAll, left: RowRates, right: RowRates) -> RowRates:
+    return RowRates(left.rate + right.rate, left.back + right.back, size(left) + size(right))
+
+
+def _half(known: RateEstimates, node: Node, left: RowRates, right: RowRates) -> RowRates:
+    changes = HALF * (left.rate + right.rate)
+    return RowRates(changes, changes, HALF * size(left))
+
+
+def _delta_star(known: RateEstimates, node: DeltaStar, below: RowRates) -> RowRates:
+    share = known.different(node, below)
+    return RowRates(below.rate * share, below.back * share, size(below) * share)
+
+
+def _distinct(known: RateEstimates, node: Distinct, below: RowRates) -> RowRates:
+    share = known.different(node, below)
+    gone = (below.back + known.ends(node.input)) * share
+    return RowRates(below.rate * share, gone, size(below) * share)
+
+
+def _group_by(known: RateEstimates, node: GroupBy, below: RowRates) -> RowRates:
+    events = known.events(node)
+    groups = size(below) * PASSES if node.keys else 1.0
+    return RowRates(events, min(events, groups * known.steps), groups)
+
+
+def _top_k(known: RateEstimates, node: TopK, below: RowRates) -> RowRates:
+    each = PARTITIONS if node.partition_by else 1.0
+    most = ENDLESS if node.limit is None else node.limit * each
+    passed = known.events(node) * min(1.0, most / max(size(below), 1.0))
+    return RowRates(passed, passed, min(most, size(below)))
+
+
+def _lookup_join(known: RateEstimates, node: LookupJoin, below: RowRates) -> RowRates:
+    met = 1.0 if node.left_keys else float(node.table.rows.num_rows)
+    return RowRates(below.rate * met, below.back * met, size(below) * met)
+
+
+def _istream(known: RateEstimates, node: Istream, below: RowRates) -> RowRates:
+    return RowRates(below.rate, 0.0, 0.0)
+
+
+def _dstream(known: RateEstimates, node: Dstream, below: RowRates) -> RowRates:
+    return RowRates(known.events(node) - below.rate, 0.0, 0.0)
+
+
+def _rstream(known: RateEstimates, node: Rstream, below: RowRates) -> RowRates:
+    return RowRates(size(below) * min(known.events(node), 1.0), 0.0, 0.0)
+
+
+def _tagged(known: RateEstimates, node: Tagged, below: RowRates) -> RowRates:
+    return RowRates(known.events(node), 0.0, 0.0)
+
+
+def _stored(known: RateEstimates, node: Stored, below: RowRates) -> RowRates:
+    return RowRates(0.0, 0.0, size(below))
+
+
+GUESSES: dict[type[Node], Callable[..., RowRates]] = {
+    Scan: _scan,
+    Stamp: _same,
+    Now: _now,
+    Range: _range,
+    Unbounded: _unbounded,
+    RangeSlide: _range,
+    Rows: _rows,
+    Filter: _filter,
+    Project: _same,
+    LookupJoin: _lookup_join,
+    TableScan: _table_scan,
+    NonRetroactiveJoin: _met_before,
+    Join: _join,
+    SingleJoin: _join,
+    SemiJoin: _semi_join,
+    AntiJoin: _anti_join,
+    UnionAll: _both,
+    Intersect: _half,
+    Minus: _half,
+    Distinct: _distinct,
+    DeltaStar: _delta_star,
+    Coalesce: _same,
+    TopK: _top_k,
+    Partial: _same,
+    GroupBy: _group_by,
+    Istream: _istream,
+    Dstream: _dstream,
+    Rstream: _rstream,
+    Elements: _same,
+    Tagged: _tagged,
+    Stored: _stored,
+    Exchange: _same,
+    Retract: _same,
+    SkewSplit: _same,
+}
+"""For every operator, the rows it gives when those of its inputs are known, about."""

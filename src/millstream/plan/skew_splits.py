@@ -14,22 +14,7 @@ from millstream.algebra.node import (
     one_bucket,
     with_inputs,
 )
-from millstream.operators import (
-    AntiJoin,
-    DeltaStar,
-    Distinct,
-    Exchange,
-    Join,
-    Now,
-    Range,
-    RangeSlide,
-    SemiJoin,
-    SingleJoin,
-    SkewSplit,
-    Stored,
-    Tagged,
-    UnionAll,
-)
+from millstream.operators import Exchange, SkewSplit, Stored, Tagged
 from millstream.operators.skew_split import LEFT, RIGHT
 from millstream.plan.levels import distribution_of, level_of
 
@@ -85,13 +70,14 @@ def _with_skew_splits(node: Node) -> Node:
     if not node.can_broadcast_right:
         return node
     left, right = node.inputs
-    theirs = right.input if isinstance(right, (Distinct, DeltaStar)) else right
+    theirs = right.inputs[0] if right.removes_copies else right
     if not (_is_by_columns(left) and _is_by_columns(theirs)):
         return node
     free = []
-    if _never_retracts(left) and _ends(theirs):
+    if _may_spread(left) and theirs.lifetime.transient:
         free.append(LEFT)
-    if isinstance(node, Join) and theirs is right and _never_retracts(right) and _ends(left):
+    both = node.can_broadcast_left and theirs is right
+    if both and _may_spread(right) and left.lifetime.transient:
         free.append(RIGHT)
     if not free:
         return node
@@ -100,7 +86,8 @@ def _with_skew_splits(node: Node) -> Node:
     mine = SkewSplit(LEFT, name, tuple(free), left)
     other: Node = SkewSplit(RIGHT, name, tuple(free), theirs)
     if theirs is not right:
-        other = with_inputs(right, {"input": other})
+        split = other
+        other = map_inputs(right, lambda _: split)
     return with_inputs(node, {"left": mine, "right": other})
 
 
@@ -112,18 +99,6 @@ def _is_by_columns(node: Node) -> bool:
     )
 
 
-def _never_retracts(exchange: Node) -> bool:
-    """True when no row is taken back, under any strategy: rows come straight from a stream."""
+def _may_spread(exchange: Node) -> bool:
+    """True when no row is retracted, under any strategy: rows come straight from a stream."""
     return level_of(exchange) == 1 and exchange.never_retracts
-
-
-def _ends(node: Node) -> bool:
-    """True when the ends of rows are known, where the strategy does not hide them."""
-    match node:
-        case Now() | Range() | RangeSlide(length=int()):
-            return True
-        case Join() | UnionAll():
-            return (any if isinstance(node, Join) else all)(map(_ends, node.inputs))
-        case Exchange() | Distinct() | DeltaStar() | SemiJoin() | AntiJoin() | SingleJoin():
-            return _ends(node.inputs[0])
-    return node.stateless and bool(node.inputs) and _ends(node.inputs[0])

@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node
-from millstream.operators import AntiJoin, DeltaStar, Distinct, Filter, Join, SemiJoin
+from millstream.operators import (
+    AntiJoin,
+    Coalesce,
+    DeltaStar,
+    Distinct,
+    Dstream,
+    Elements,
+    Exchange,
+    Filter,
+    GroupBy,
+    Intersect,
+    Istream,
+    Join,
+    LookupJoin,
+    Minus,
+    NonRetroactiveJoin,
+    Now,
+    Partial,
+    Project,
+    Range,
+    RangeSlide,
+    Retract,
+    Rows,
+    Rstream,
+    Scan,
+    SemiJoin,
+    SingleJoin,
+    SkewSplit,
+    Stamp,
+    Stored,
+    TableScan,
+    Tagged,
+    TopK,
+    Unbounded,
+    UnionAll,
+)
 from millstream.plan.names import condition_text, lineage_of, name_of
 
 
@@ -44,41 +81,107 @@ class Statistics:
 NOTHING = Statistics()
 
 
+@dataclass(frozen=True)
+class Share:
+    """The share of rows that an operator lets pass: under which name it is known, and how it is
+    told from the rates of the operator and of its inputs."""
+
+    key: Callable[[Any], str]
+    ratio: Callable[[RowRates, list[RowRates]], float | None]
+
+
 def share_key(node: Node) -> str | None:
     """The name under which a node tells what share of its rows it lets pass."""
-    match node:
-        case Filter(condition=condition, input=source):
-            return f"filter {condition_text(condition, lineage_of(source))}"
-        case Join(condition=condition):
-            return f"join {condition_text(condition, lineage_of(node))}"
-        case (
-            SemiJoin(condition=condition, left=left, right=right)
-            | AntiJoin(condition=condition, left=left, right=right)
-        ):
-            known = {**lineage_of(left), **lineage_of(right)}
-            return f"{type(node).__name__} {condition_text(condition, known)}"
-        case Distinct() | DeltaStar():
-            return f"distinct {sorted(str(e) for e in lineage_of(node).values())}"
-    return None
+    share = entry_for(node, SHARES, "SHARES of plan/statistics.py")
+    return None if share is None else share.key(node)
 
 
 def _share(node: Node, rates: Mapping[str, RowRates]) -> float | None:
-    """Of a filter rows out for rows in, of a join results for pairs, else size for size."""
+    share = entry_for(node, SHARES, "SHARES of plan/statistics.py")
     out = rates.get(name_of(node))
     found = [rates.get(name_of(child)) for child in node.inputs]
     below = [rates for rates in found if rates is not None]
-    if out is None or len(below) < len(found) or not below:
+    if share is None or out is None or len(below) < len(found):
         return None
-    sizes = [rates.size for rates in (out, *below)]
-    match node, sizes:
-        case Filter(), _:
-            return _ratio(out.rate, below[0].rate)
-        case Join(), [_, float(left), float(right)]:
-            return _ratio(out.rate, below[0].rate * right + below[1].rate * left)
-        case ((SemiJoin() | AntiJoin() | Distinct() | DeltaStar()), [float(made), float(of), *_]):
-            return _ratio(made, of)
-    return None
+    return share.ratio(out, below)
+
+
+def _filter_key(node: Filter) -> str:
+    return f"filter {condition_text(node.condition, lineage_of(node.input))}"
+
+
+def _join_key(node: Join) -> str:
+    return f"join {condition_text(node.condition, lineage_of(node))}"
+
+
+def _match_key(node: SemiJoin | AntiJoin) -> str:
+    known = {**lineage_of(node.left), **lineage_of(node.right)}
+    return f"{type(node).__name__} {condition_text(node.condition, known)}"
+
+
+def _distinct_key(node: Distinct | DeltaStar) -> str:
+    return f"distinct {sorted(str(e) for e in lineage_of(node).values())}"
+
+
+def _rows_for_rows(out: RowRates, below: list[RowRates]) -> float | None:
+    return _ratio(out.rate, below[0].rate)
+
+
+def _rows_for_pairs(out: RowRates, below: list[RowRates]) -> float | None:
+    left, right = below
+    if left.size is None or right.size is None:
+        return None
+    return _ratio(out.rate, left.rate * right.size + right.rate * left.size)
+
+
+def _size_for_size(out: RowRates, below: list[RowRates]) -> float | None:
+    if out.size is None or below[0].size is None:
+        return None
+    return _ratio(out.size, below[0].size)
 
 
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole > 0 else None
+
+
+_MATCHED = Share(_match_key, _size_for_size)
+_DIFFERENT = Share(_distinct_key, _size_for_size)
+
+SHARES: dict[type[Node], Share | None] = {
+    Scan: None,
+    Stamp: None,
+    Now: None,
+    Range: None,
+    Unbounded: None,
+    RangeSlide: None,
+    Rows: None,
+    Filter: Share(_filter_key, _rows_for_rows),
+    Project: None,
+    LookupJoin: None,
+    TableScan: None,
+    NonRetroactiveJoin: None,
+    Join: Share(_join_key, _rows_for_pairs),
+    SingleJoin: None,
+    SemiJoin: _MATCHED,
+    AntiJoin: _MATCHED,
+    UnionAll: None,
+    Intersect: None,
+    Minus: None,
+    Distinct: _DIFFERENT,
+    DeltaStar: _DIFFERENT,
+    Coalesce: None,
+    TopK: None,
+    Partial: None,
+    GroupBy: None,
+    Istream: None,
+    Dstream: None,
+    Rstream: None,
+    Elements: None,
+    Tagged: None,
+    Stored: None,
+    Exchange: None,
+    Retract: None,
+    SkewSplit: None,
+}
+"""For every operator, the share that can be told of it; None of one that lets all rows pass, or
+makes others of them."""

@@ -3,56 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import fields, replace
+from dataclasses import replace
 
-from millstream.algebra.node import Node, transform, walk, with_inputs
+from millstream.algebra.lifetime import Ends
+from millstream.algebra.node import Node, map_inputs, transform, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.state_parts import Structure
-from millstream.operators import (
-    AntiJoin,
-    Coalesce,
-    Exchange,
-    NonRetroactiveJoin,
-    Now,
-    Range,
-    RangeSlide,
-    Retract,
-    Rows,
-    Scan,
-)
+from millstream.operators import AntiJoin, Retract, Scan
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
 from millstream.plan.stars import with_stars
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
-KEEP_ENDS = (Scan, Now, Range, RangeSlide, Rows, Exchange, NonRetroactiveJoin)
-"""Operators that leave the ends of rows as they are. A join with a non-retroactive table is one: it
-could not find again what a negative row takes back, as the table has gone on since."""
-
 
 def physical(
     root: Node,
     settings: Settings,
     views: Iterable[Node] = (),
-    drains: bool = False,
     chooser: Chooser | None = None,
-    joined: str = "",
-    counted: Set[str] = frozenset(),
 ) -> Node:
-    """The plan as it is carried out under the settings; `views` are parts that run anyhow.
+    """The plan as it is carried out under the settings; `views` are parts that run anyhow."""
+    return carried_out(distributed(chosen(root, settings, views, chooser)), settings)
+
+
+def chosen(
+    root: Node, settings: Settings, views: Iterable[Node] = (), chooser: Chooser | None = None
+) -> Node:
+    """The plan after the rules that the settings ask for."""
+    if settings.rules == "off":
+        return root
+    chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
+    return chooser.optimized(root, views)
+
+
+def distributed(root: Node, joined: str = "") -> Node:
+    """The plan with exchanges, as a checkpoint keeps it. `joined` says when the query came, if the
+    job was running already."""
+    return distribute(joined_at(root, joined) if joined else root)
+
+
+def carried_out(
+    root: Node, settings: Settings, drains: bool = False, counted: Set[str] = frozenset()
+) -> Node:
+    """A distributed plan with the structures of the strategy.
 
     It `drains` when it takes over state of another strategy: rows that were given out open are
     still taken back, and no operator stands in the plan that could not take that. `counted` are
-    states in which another strategy has counted duplicates. `joined` says when the query came, if
-    the job was running already.
+    states in which another strategy has counted duplicates.
     """
-    if settings.rules != "off":
-        chooser = (chooser or Chooser()) if settings.rules == "on" else Chooser(most=1)
-        root = chooser.optimized(root, views)
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
-    root = distribute(joined_at(root, joined) if joined else root)
     root = with_stars(root, counted) if by_pattern else root
     if settings.strategy == NEGATIVE or drains:
         when = ALWAYS if settings.strategy == NEGATIVE else DRAINS
@@ -100,14 +101,11 @@ def together(roots: Sequence[Node]) -> list[Node]:
 
 def _with_negatives(node: Node, when: str) -> Node:
     """An operator with state, whose inputs tell the ends of their rows when they come."""
-    if node.stateless or isinstance(node, KEEP_ENDS):
+    if node.stateless or node.keeps_ends:
         return node
-    changed = {
-        f.name: Retract(when, child)
-        for f in fields(node)
-        if isinstance(child := getattr(node, f.name), Node) and _knows_ends(child)
-    }
-    return with_inputs(node, changed) if changed else node
+    return map_inputs(
+        node, lambda child: Retract(when, child) if child.lifetime.ends is Ends.GIVEN else child
+    )
 
 
 def _above_negation(settings: Settings, drains: bool) -> str | None:
@@ -117,28 +115,14 @@ def _above_negation(settings: Settings, drains: bool) -> str | None:
     return DRAINS if drains else None
 
 
-def _knows_ends(node: Node) -> bool:
-    """True when rows come from a window by time, over nothing that keeps state."""
-    match node:
-        case Now() | Range():
-            return True
-        case RangeSlide(length=length) | Rows(length=length):
-            return length is not None
-    if isinstance(node, NonRetroactiveJoin):
-        return _knows_ends(node.left)
-    if node.is_stream or not (node.stateless or isinstance(node, Exchange)):
-        return False
-    return any(map(_knows_ends, node.inputs))
-
-
 def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node:
     """An operator that keeps its state as the update patterns of its inputs ask for."""
-    if isinstance(node, Coalesce):
+    if node.uses_ends:
         return replace(node, state_layout=StateLayout(uses_ends=by_pattern))
-    if isinstance(node, Exchange):
-        return replace(node, state_layout=StateLayout(Buffer.QUEUE))
     if node.stateless:
         return node
+    if node.moves_rows:
+        return replace(node, state_layout=StateLayout(Buffer.QUEUE))
     worst = max((child.pattern for child in node.inputs), default=Pattern.MON)
     if worst is Pattern.WKS:
         buffer = Buffer.QUEUE

@@ -2,44 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from typing import Any
 
 import pyarrow as pa
 
-from millstream.aggregates.builtin import result_type
+from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
+from millstream.algebra.lengths import unit_size
 from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
-    OPERATORS,
     AntiJoin,
+    Coalesce,
+    DeltaStar,
+    Distinct,
+    Dstream,
+    Elements,
     Exchange,
     Filter,
     GroupBy,
+    Intersect,
+    Istream,
     Join,
     LookupJoin,
+    Minus,
     NonRetroactiveJoin,
+    Now,
     Partial,
     Project,
     Range,
     RangeSlide,
     Retract,
     Rows,
+    Rstream,
     Scan,
     SemiJoin,
     SingleJoin,
     SkewSplit,
+    Stamp,
+    Stored,
     TableScan,
     Tagged,
     TopK,
+    Unbounded,
+    UnionAll,
 )
 from millstream.operators.rows import EVER
 from millstream.plan.expression_text import Tokens, parse_expression
 
-NAMES: dict[str, type[Node]] = {operator.__name__: operator for operator in OPERATORS}
+Reader = Callable[..., Node]
+"""From the words after an operator's name, the catalog and the inputs to the node."""
 
 
 def parse_plan(text: str, catalog: Catalog) -> Node:
@@ -47,42 +63,71 @@ def parse_plan(text: str, catalog: Catalog) -> Node:
 
     Law: `parse_plan(node.text, catalog) == node` for every plan over the catalog.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    node, rest = _parse(lines, 0, catalog)
+    return parse_lines([line for line in text.splitlines() if line.strip()], catalog, {})
+
+
+def parse_lines(lines: list[str], catalog: Catalog, parts: Mapping[str, Node]) -> Node:
+    """The plan of these lines, in which the names of `parts` may stand for plans."""
+    node, rest = _parse(lines, 0, catalog, parts)
     if rest:
         raise MillstreamError(f'the line "{rest[0].strip()}" stands beside the plan, not in it')
     return node
 
 
-def _parse(lines: list[str], indent: int, catalog: Catalog) -> tuple[Node, list[str]]:
+def _parse(
+    lines: list[str], indent: int, catalog: Catalog, parts: Mapping[str, Node]
+) -> tuple[Node, list[str]]:
     """The operator on the first line with its inputs, and the lines after them."""
     if not lines or _indent(lines[0]) != indent:
         here = "".join(lines[:1])
         raise MillstreamError(f'an operator {indent} spaces in is expected at "{here}"')
     word, _, words = lines[0].strip().partition(" ")
-    if word not in NAMES:
+    if word in parts and not words:
+        return parts[word], lines[1:]
+    operator = next((found for found in READERS if found.__name__ == word), None)
+    if operator is None:
         raise MillstreamError(f'operator "{word}" does not exist')
     tokens, rest = Tokens(words), lines[1:]
     inputs: list[Node] = []
-    while len(inputs) < _width(NAMES[word]) or (
-        NAMES[word] is TableScan and not inputs and rest and _indent(rest[0]) > indent
-    ):
-        below, rest = _parse(rest, indent + 2, catalog)
+    least, most = _width(operator)
+    while len(inputs) < least or (len(inputs) < most and rest and _indent(rest[0]) > indent):
+        below, rest = _parse(rest, indent + 2, catalog, parts)
         inputs.append(below)
-    read = _READERS.get(word)
-    node = NAMES[word](*inputs) if read is None else read(tokens, catalog, *inputs)
+    node = READERS[operator](tokens, catalog, *inputs)
     if tokens.next:
         raise MillstreamError(f'"{tokens.next}" is not expected in "{lines[0].strip()}"')
     return node, rest
 
 
-def _width(operator: type[Node]) -> int:
-    """How many inputs an operator has."""
-    return sum(f.type == "Node" for f in fields(operator))
+def _width(operator: type[Node]) -> tuple[int, int]:
+    """How many inputs an operator has at least, and at most."""
+    kinds = [f.type if isinstance(f.type, str) else f.type.__name__ for f in fields(operator)]
+    least = kinds.count("Node")
+    return least, least + kinds.count("Node | None")
 
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
+
+
+def _plain(operator: type[Node]) -> Reader:
+    """An operator that has no words: its inputs are all there is to it."""
+
+    def read(tokens: Tokens, catalog: Catalog, *inputs: Node) -> Node:
+        made: Any = operator
+        return made(*inputs)
+
+    return read
+
+
+def _length(tokens: Tokens) -> int:
+    """A length of time: a number, in units of time that may follow it."""
+    amount = int(tokens.take())
+    size = unit_size(tokens.next)
+    if size is None:
+        return amount
+    tokens.take()
+    return amount * size
 
 
 def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
@@ -120,13 +165,13 @@ def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _range(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    return Range(int(tokens.take()), below)
+    return Range(_length(tokens), below)
 
 
 def _range_slide(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    length = None if tokens.has("Unbounded") else int(tokens.take())
+    length = None if tokens.has("Unbounded") else _length(tokens)
     tokens.expect("Slide")
-    return RangeSlide(length, int(tokens.take()), below)
+    return RangeSlide(length, _length(tokens), below)
 
 
 def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -135,15 +180,18 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         tokens.expect("By")
         partition = tokens.names()
     count = EVER if tokens.has("Unbounded") else int(tokens.take())
-    length = int(tokens.take()) if tokens.has("Range") else None
+    length = _length(tokens) if tokens.has("Range") else None
     slide = int(tokens.take()) if tokens.has("Slide") else 1
     return Rows(count, partition, length, slide, below)
 
 
 def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
     table = _table(tokens, catalog)
+    before = tokens.has("non")
+    if before:
+        tokens.expect("retroactive")
     since = tokens.names() if tokens.has("since") else ()
-    return TableScan(table.content, table.key, below, since)
+    return TableScan(table.content, table.key, below, since, before)
 
 
 def _table(tokens: Tokens, catalog: Catalog) -> Table:
@@ -185,7 +233,7 @@ def _non_retroactive_join(tokens: Tokens, catalog: Catalog, left: Node, right: N
     return NonRetroactiveJoin(parse_expression(tokens, both), outer, left, right)
 
 
-def _joined(operator: type[Join | SingleJoin | SemiJoin | AntiJoin]) -> Callable[..., Node]:
+def _joined(operator: type[Join | SingleJoin | SemiJoin | AntiJoin]) -> Reader:
     def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
         if tokens.found == ["everything"] and tokens.has("everything"):
             return operator(TRUE, left, right)
@@ -213,34 +261,35 @@ def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    keys, calls = _calls(tokens, below)
+    keys, calls = _calls(tokens, catalog, below)
     since = tokens.names() if tokens.has("since") else ()
     return GroupBy(keys, calls, below, since)
 
 
 def _partial(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    return Partial(*_calls(tokens, below), below)
+    return Partial(*_calls(tokens, catalog, below), below)
 
 
-def _calls(tokens: Tokens, below: Node) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
+def _calls(
+    tokens: Tokens, catalog: Catalog, below: Node
+) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
     """The keys before a colon, and calls of aggregates."""
 
     def call() -> AggregateCall:
         function = tokens.take()
+        aggregate = catalog.aggregates.get(function) or named(function)
         tokens.expect("(")
         arguments = () if tokens.has("*") else tokens.names()
         tokens.expect(")")
         tokens.expect("as")
         parameter: float | str | None = None
-        if function == "quantile":
-            arguments, parameter = arguments[:-1], float(arguments[-1])
-        elif function.startswith("string_agg"):
-            arguments, parameter = arguments[:-1], arguments[-1]
+        if aggregate.parameter is not None:
+            arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
         argument = below.schema.field(arguments[0]).type if arguments else None
-        kind = result_type(function, argument)
+        kind = aggregate.result(argument)
         if kind is None:
             raise MillstreamError(f'aggregate "{function}" does not take {argument}')
-        return AggregateCall(tokens.name(), function, arguments, kind, parameter)
+        return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
 
     grouped = ":" in tokens.found
     keys = tokens.names() if grouped else ()
@@ -287,25 +336,40 @@ def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return SkewSplit(side, meeting, tokens.names(), below)
 
 
-_READERS: dict[str, Callable[..., Node]] = {
-    "Scan": _scan,
-    "Filter": _filter,
-    "Project": _project,
-    "Range": _range,
-    "RangeSlide": _range_slide,
-    "Rows": _rows,
-    "LookupJoin": _lookup_join,
-    "TableScan": _table_scan,
-    "NonRetroactiveJoin": _non_retroactive_join,
-    "Join": _joined(Join),
-    "SingleJoin": _joined(SingleJoin),
-    "SemiJoin": _joined(SemiJoin),
-    "AntiJoin": _joined(AntiJoin),
-    "TopK": _top_k,
-    "GroupBy": _group_by,
-    "Partial": _partial,
-    "Exchange": _exchange,
-    "Retract": _retract,
-    "SkewSplit": _skew_split,
-    "Tagged": _tagged,
+READERS: dict[type[Node], Reader] = {
+    Scan: _scan,
+    Stamp: _plain(Stamp),
+    Now: _plain(Now),
+    Range: _range,
+    Unbounded: _plain(Unbounded),
+    RangeSlide: _range_slide,
+    Rows: _rows,
+    Filter: _filter,
+    Project: _project,
+    LookupJoin: _lookup_join,
+    TableScan: _table_scan,
+    NonRetroactiveJoin: _non_retroactive_join,
+    Join: _joined(Join),
+    SingleJoin: _joined(SingleJoin),
+    SemiJoin: _joined(SemiJoin),
+    AntiJoin: _joined(AntiJoin),
+    UnionAll: _plain(UnionAll),
+    Intersect: _plain(Intersect),
+    Minus: _plain(Minus),
+    Distinct: _plain(Distinct),
+    DeltaStar: _plain(DeltaStar),
+    Coalesce: _plain(Coalesce),
+    TopK: _top_k,
+    Partial: _partial,
+    GroupBy: _group_by,
+    Istream: _plain(Istream),
+    Dstream: _plain(Dstream),
+    Rstream: _plain(Rstream),
+    Elements: _plain(Elements),
+    Tagged: _tagged,
+    Stored: _plain(Stored),
+    Exchange: _exchange,
+    Retract: _retract,
+    SkewSplit: _skew_split,
 }
+"""For every operator, how its line of plan text is read."""

@@ -34,6 +34,7 @@ from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
 from millstream.rules.remove_true_filter import remove_true_filter
 from millstream.rules.stream_now_as_elements import stream_now_as_elements
+from millstream.rules.whole import Whole
 
 Rule = Callable[[Node], Node | None]
 
@@ -96,20 +97,9 @@ def optimize(root: Node, whole: Iterable[Node] = (), choose: Choose | None = Non
     Every rule makes a plan smaller, moves a filter down, or lowers a cost; so this comes to an end.
     Each such part, and the rest of the plan, is then handed to `choose`, which may rewrite it.
     """
-    root = _broadcast(root, FIRST)
+    root = _everywhere(root, FIRST)
     optimizer = Optimizer(frozenset((*whole, *_read_twice(root))), choose)
     return optimizer.finished(optimizer.chosen(root, optimizer.optimized(root)))
-
-
-@dataclass(frozen=True, eq=False)
-class Whole(Node):
-    """A mark on a part of a plan that others read as well: rules know nothing of it, and stop."""
-
-    input: Node
-
-    @property
-    def is_stream(self) -> bool:  # type: ignore[override]
-        return self.input.is_stream
 
 
 @dataclass
@@ -144,7 +134,7 @@ class Optimizer:
 
     def finished(self, node: Node) -> Node:
         """The plan after LAST, without marks."""
-        return _broadcast(_without_marks(node), LAST)
+        return _everywhere(_without_marks(node), LAST)
 
 
 def _has_state(node: Node) -> bool:
@@ -152,7 +142,7 @@ def _has_state(node: Node) -> bool:
     return not all(part.stateless for part in walk(node))
 
 
-def _broadcast(root: Node, rules: tuple[Rule, ...]) -> Node:
+def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:
     """The plan with rules applied wherever they can be, above before below."""
 
     def visit(node: Node) -> Node:

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pyarrow as pa
-
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.node import Node, walk
-from millstream.algebra.types import DATE, INTEGER, INTERVAL, TIMESTAMP
 from millstream.operators import GroupBy, Partial
-
-TAKEN = {
-    "sum": (INTEGER, INTERVAL),
-    "avg": (INTEGER,),
-    "min": (INTEGER, INTERVAL, TIMESTAMP, DATE),
-    "max": (INTEGER, INTERVAL, TIMESTAMP, DATE),
-}
-"""Aggregates that a few rows can stand for many in, and the types of which they do so exactly."""
 
 
 def aggregate_in_two_phases(node: Node) -> Node | None:
@@ -48,7 +37,9 @@ def _is_read_as_it_is(node: Node) -> bool:
 
 
 def _taken(call: AggregateCall, source: Node) -> bool:
-    if call.function == "count":
-        return True
-    kinds: tuple[pa.DataType, ...] = TAKEN.get(call.function, ())
-    return bool(kinds) and source.schema.field(call.arguments[0]).type in kinds
+    """True when rows can be combined before the aggregate, exactly."""
+    combining, kinds = (
+        call.aggregate.combines,
+        [source.schema.field(n).type for n in call.arguments],
+    )
+    return combining is not None and all(map(combining.takes, kinds))

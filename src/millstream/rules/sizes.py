@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import Any
 
+from millstream.algebra.by_operator import entry_for
 from millstream.algebra.expressions import Call, Column, Expression
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Coalesce,
+    DeltaStar,
     Distinct,
+    Dstream,
+    Elements,
+    Exchange,
     Filter,
     GroupBy,
     Intersect,
+    Istream,
     Join,
     LookupJoin,
+    Minus,
+    NonRetroactiveJoin,
     Now,
+    Partial,
+    Project,
     Range,
     RangeSlide,
+    Retract,
     Rows,
+    Rstream,
     Scan,
     SemiJoin,
+    SingleJoin,
+    SkewSplit,
+    Stamp,
+    Stored,
     TableScan,
+    Tagged,
     TopK,
     Unbounded,
     UnionAll,
 )
 from millstream.rules.pieces import conditions
+from millstream.rules.whole import Whole
 
 ENDLESS = 1e9
 PARTITIONS = 100.0
@@ -44,7 +64,9 @@ def size_of(node: Node) -> float:
 
     Law: it depends on the plan alone, so the same plan is chosen in every run.
     """
-    return min(max(_size(node), 1.0), ENDLESS**2)
+    if isinstance(node, Whole):
+        return size_of(node.input)
+    return min(max(entry_for(node, SIZES, "SIZES of rules/sizes.py")(node), 1.0), ENDLESS**2)
 
 
 def joined_size(left: float, right: float, parts: Iterable[Expression]) -> float:
@@ -80,38 +102,103 @@ def is_equality(part: Expression) -> bool:
     return False
 
 
-def _size(node: Node) -> float:
-    match node:
-        case Range(length=length):
-            return _rows_in(length, node)
-        case RangeSlide(length=length):
-            return ENDLESS if length is None else _rows_in(length, node)
-        case Unbounded():
-            return ENDLESS
-        case Rows(count=count, partition_by=keys):
-            return min(count * (PARTITIONS if keys else 1.0), ENDLESS)
-        case TopK(limit=limit, partition_by=keys, input=source):
-            most = ENDLESS if limit is None else limit * (PARTITIONS if keys else 1.0)
-            return min(most, size_of(source))
-        case GroupBy(keys=keys, input=source):
-            return size_of(source) * PASSES if keys else 1.0
-        case Filter(condition=condition, input=source):
-            return size_of(source) * PASSES ** len(conditions(condition))
-        case Join(condition=condition, left=left, right=right):
-            return joined_size(size_of(left), size_of(right), conditions(condition))
-        case LookupJoin(left_keys=keys, table=table, input=source):
-            return size_of(source) * (1.0 if keys else table.rows.num_rows)
-        case UnionAll(left=left, right=right):
-            return size_of(left) + size_of(right)
-        case SemiJoin() | AntiJoin() | Distinct() | Intersect():
-            return size_of(node.inputs[0]) / 2
-        case TableScan(table=table):
-            return float(table.rows.num_rows) or PARTITIONS
-        case Now() | Scan():
-            return 1.0
-    return size_of(node.inputs[0]) if node.inputs else 1.0
+def _one(node: Node) -> float:
+    return 1.0
+
+
+def _endless(node: Node) -> float:
+    return ENDLESS
+
+
+def _same(node: Node) -> float:
+    return size_of(node.inputs[0])
+
+
+def _half(node: Node) -> float:
+    return size_of(node.inputs[0]) / 2
+
+
+def _range(node: Range) -> float:
+    return _rows_in(node.length, node)
+
+
+def _range_slide(node: RangeSlide) -> float:
+    return ENDLESS if node.length is None else _rows_in(node.length, node)
+
+
+def _rows(node: Rows) -> float:
+    return min(node.count * (PARTITIONS if node.partition_by else 1.0), ENDLESS)
+
+
+def _top_k(node: TopK) -> float:
+    most = ENDLESS
+    if node.limit is not None:
+        most = node.limit * (PARTITIONS if node.partition_by else 1.0)
+    return min(most, size_of(node.input))
+
+
+def _group_by(node: GroupBy) -> float:
+    return size_of(node.input) * PASSES if node.keys else 1.0
+
+
+def _filter(node: Filter) -> float:
+    return size_of(node.input) * PASSES ** len(conditions(node.condition))
+
+
+def _join(node: Join) -> float:
+    return joined_size(size_of(node.left), size_of(node.right), conditions(node.condition))
+
+
+def _lookup_join(node: LookupJoin) -> float:
+    return size_of(node.input) * (1.0 if node.left_keys else node.table.rows.num_rows)
+
+
+def _union_all(node: UnionAll) -> float:
+    return size_of(node.left) + size_of(node.right)
+
+
+def _table_scan(node: TableScan) -> float:
+    return float(node.table.rows.num_rows) or PARTITIONS
 
 
 def _rows_in(length: int, node: Node) -> float:
-    domain = next((n.domain for n in walk(node) if isinstance(n, Scan)), Domain.INTEGER)
-    return 1 + length / UNITS_PER_ROW.get(domain, 1.0)
+    return 1 + length / UNITS_PER_ROW.get(node.time_domain or Domain.INTEGER, 1.0)
+
+
+SIZES: dict[type[Node], Callable[[Any], float]] = {
+    Scan: _one,
+    Stamp: _same,
+    Now: _one,
+    Range: _range,
+    Unbounded: _endless,
+    RangeSlide: _range_slide,
+    Rows: _rows,
+    Filter: _filter,
+    Project: _same,
+    LookupJoin: _lookup_join,
+    TableScan: _table_scan,
+    NonRetroactiveJoin: _same,
+    Join: _join,
+    SingleJoin: _same,
+    SemiJoin: _half,
+    AntiJoin: _half,
+    UnionAll: _union_all,
+    Intersect: _half,
+    Minus: _same,
+    Distinct: _half,
+    DeltaStar: _half,
+    Coalesce: _same,
+    TopK: _top_k,
+    Partial: _same,
+    GroupBy: _group_by,
+    Istream: _same,
+    Dstream: _same,
+    Rstream: _same,
+    Elements: _same,
+    Tagged: _same,
+    Stored: _same,
+    Exchange: _same,
+    Retract: _same,
+    SkewSplit: _same,
+}
+"""For every operator, the rows that its output has at an instant, about."""

@@ -20,7 +20,7 @@ from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from threading import Lock, Thread
 from typing import Any
 
-from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, ticks
+from millstream.engine.read_tasks import TICK, ReadTask, plan_read_tasks, reopened, ticks
 from millstream.spark.job_snapshot import JobSnapshot
 
 
@@ -37,7 +37,7 @@ class BatchPlanner:
         self.job_snapshot, self.failed = job_snapshot, failed
         self.fed_to_the_end = False
         self._first = True
-        self._folder = tempfile.mkdtemp(prefix="millstream-desk-")
+        self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
         self.address = str(Path(self._folder) / "planner")
         self._planning = Lock()
         self._server = _Server(self.address, _handler(self._answer))
@@ -72,8 +72,7 @@ class BatchPlanner:
         plan = _plan_in(before)
         if self._first:  # a new run looks again at sources that had ended: they may have grown
             self._first = False
-            positions = plan["positions"].items()
-            plan["positions"] = {n: {**p, "ended": False} for n, p in positions}
+            plan["positions"] = reopened(self.job_snapshot().sources, plan["positions"])
         job_snapshot = self.job_snapshot()
         streams = job_snapshot.job.streams
         now = max(time.time_ns() // 1000, plan["now"] + 1)

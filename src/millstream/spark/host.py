@@ -17,7 +17,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
-from millstream.engine.checkpoint import Checkpoint, Commit, compare, decided, fingerprints, settled
+from millstream.engine.checkpoint import (
+    Checkpoint,
+    Commit,
+    compare,
+    decided,
+    fingerprints,
+    settled,
+    understood,
+)
 from millstream.engine.clock import Clock
 from millstream.engine.driver import BatchReport, Driver, Finished
 from millstream.engine.holdings import Held
@@ -29,6 +37,8 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
 from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
+from millstream.files import LocalFolder, MissingFile
+from millstream.files.opening import spark_url
 from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
@@ -62,10 +72,11 @@ class SparkHost:
         self.foreign = foreign or {}
         self.progress = progress
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
-        self.checkpoint = Checkpoint(Path(checkpoint or self._temporary or "").absolute())
-        self.checkpoint.folder.mkdir(parents=True, exist_ok=True)
+        self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
+        self._scratch = self._scratch_folder()
         commit, notices = self.checkpoint.take_up()
         if commit is not None:
+            commit = understood(commit, job)
             asked = job
             compare(commit, asked, self.checkpoint.folder)
             job = settled(job, commit, self.checkpoint)
@@ -85,7 +96,7 @@ class SparkHost:
         self.driver = Driver(
             job,
             receivers(commit),
-            FileStates(str(self.checkpoint.state)),
+            FileStates(self.checkpoint.state.url),
             buckets,
             frozenset(job.changelog_roots) if wanted is None else wanted,
             self.checkpoint,
@@ -124,13 +135,13 @@ class SparkHost:
     def buckets(self) -> int:
         return self.driver.buckets
 
-    @property
-    def _folder(self) -> Path:
-        return self.checkpoint.folder / "job"
-
-    @property
-    def _scratch(self) -> Path:
-        return self.checkpoint.folder / "scratch"
+    def _scratch_folder(self) -> Path:
+        """A folder of this machine for what goes from level to level."""
+        folder = self.checkpoint.folder
+        if isinstance(folder, LocalFolder):
+            return folder.path / "scratch"
+        self._temporary = tempfile.mkdtemp(prefix="millstream-")
+        return Path(self._temporary)
 
     def _bucket_count(self, job: Job, commit: Commit | None, notices: list[Notice]) -> int:
         asked = job.settings.buckets or self.session.sparkContext.defaultParallelism
@@ -151,16 +162,16 @@ class SparkHost:
         known = self._snapshots.get(reader)
         if known is None or known.job is not job:
             scratch = str(self._scratch) if _is_one_process(self.session) else None
-            state, wanted = str(self.checkpoint.state), self.driver.wanted
+            state, wanted = self.checkpoint.state.url, self.driver.wanted
             known = JobSnapshot(job, self.follow, self.buckets, state, wanted, scratch)
             self._snapshots[reader] = known
         return known
 
     def _saved(self, work: Work) -> str:
-        """The path of the job as a file, written once while the job stays the same."""
+        """The address of the job as a file, which is written when the job has changed."""
         snapshot = self._job_snapshot("executors", work.job)
         if self._written is None or self._written[0] is not snapshot:
-            self._written = snapshot, snapshot.save(self._folder)
+            self._written = snapshot, snapshot.save(self.checkpoint.jobs)
         return self._written[1]
 
     def _sources(self, job: Job) -> Mapping[str, Source]:
@@ -177,7 +188,7 @@ class SparkHost:
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
-        self._query = writer.option("checkpointLocation", str(self.checkpoint.spark)).start()
+        self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Go on until every source has ended, or until told to stop; then close the results."""
@@ -238,7 +249,7 @@ class SparkHost:
 
     def held(self) -> Held | None:
         """What operators hold after the last finished batch, if there is one that is still kept."""
-        there = self.commit is not None and self.checkpoint.state.exists()
+        there = self.commit is not None and self.checkpoint.last() is not None
         return self.driver.held() if there else None
 
     def _packed(self, name: str, frame: DataFrame) -> DataFrame:
@@ -282,9 +293,10 @@ class SparkHost:
         """The read tasks of a batch from Spark's log of offsets, where they are before it starts;
         none if the log cannot be read."""
         try:
-            lines = (self.checkpoint.spark / "offsets" / str(number)).read_text().splitlines()
+            offsets = self.checkpoint.spark.folder("offsets").get(str(number))
+            lines = offsets.to_pybytes().splitlines()
             tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
-        except (OSError, ValueError, KeyError, IndexError):
+        except (MissingFile, ValueError, KeyError, IndexError):
             return ()
         return tuple(map(ReadTask.from_json, tasks))
 

@@ -6,20 +6,20 @@ import hashlib
 import pickle
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.engine.job import Job
-from millstream.engine.store import write_whole
+from millstream.files import Folder, open_file
 
 
 @dataclass(frozen=True)
 class JobSnapshot:
     """A job with what a worker needs to run it. Written and read by Millstream only.
 
-    `scratch` is a folder that all workers share, through which changes go from level to level; when
-    there is none, they go through Spark's shuffle.
+    `state` is the URL of the folder of states. `scratch` is a folder of this machine that all
+    workers share, through which changes go from level to level; when there is none, they go
+    through Spark's shuffle.
     """
 
     job: Job
@@ -38,16 +38,16 @@ class JobSnapshot:
             if s.source is not None
         }
 
-    def save(self, folder: Path) -> str:
-        """Write it under the name of its content."""
+    def save(self, folder: Folder) -> str:
+        """Write it under the name of its content; gives the address for `load_job_snapshot`."""
         data = pickle.dumps(self)
         name = hashlib.sha256(data).hexdigest()[:24] + ".job"
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / name).exists():
-            write_whole(folder / name, [data])
-        return str(folder / name)
+        if not folder.has(name):
+            folder.put(name, [data])
+        return folder.address(name)
 
 
 @lru_cache(maxsize=4)
-def load_job_snapshot(path: str) -> JobSnapshot:
-    return pickle.loads(Path(path).read_bytes())
+def load_job_snapshot(address: str) -> JobSnapshot:
+    folder, name = open_file(address)
+    return pickle.loads(folder.get(name))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from millstream.engine.log import batches_between, last_batch
+from millstream.engine.log import batches_between, last_batch, read_address
 from millstream.engine.outputs import unique_names
-from millstream.engine.store import decode
 
 
 class ResultSource(DataSource):
@@ -39,14 +37,14 @@ class ResultReader(DataSourceStreamReader):
         return {"batch": -1}
 
     def latestOffset(self, start: dict, limit: Any = None) -> dict:
-        return {"batch": max(start["batch"], last_batch(Path(self.folder)))}
+        return {"batch": max(start["batch"], last_batch(self.folder))}
 
     def partitions(self, start: dict, end: dict) -> Sequence[InputPartition]:
-        paths = batches_between(Path(self.folder), self.query, start["batch"], end["batch"])
-        return [InputPartition(str(path)) for path in paths]
+        addresses = batches_between(self.folder, self.query, start["batch"], end["batch"])
+        return [InputPartition(address) for address in addresses]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        yield _renamed(decode(pa.py_buffer(Path(partition.value).read_bytes())))
+        yield _renamed(read_address(partition.value))
 
     def commit(self, end: dict) -> None: ...
 

@@ -8,21 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import no_rows
-from millstream.algebra.time import DAWN
-from millstream.connect.source import ReadBatch
-from millstream.engine.admit import ERRORS, Gate
-from millstream.engine.clock import Clock, Header
+from millstream.engine.clock import Clock
 from millstream.engine.messages import Sent, TimeTold
-from millstream.engine.outputs import late_schema
-from millstream.engine.read_tasks import ReadResult, ReadTask, pack
+from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.states import FileStates
-from millstream.engine.store import decode
 from millstream.engine.work import Batch, Work
+from millstream.spark.foreign import Delivered
 from millstream.spark.job_snapshot import JobSnapshot, load_job_snapshot
 from millstream.spark.wire import Wire, messages_in
 
@@ -51,8 +45,8 @@ def packer(path: str, batch: Batch, parts: int) -> Callable[[Batches], Batches]:
             for task in tasks:
                 yield wire.batch(work.read(task))
         for name, rows in foreign.items():
-            for read in _pack_foreign(name, rows, job_snapshot, work.sender, batch.clock):
-                yield wire.batch(work.messages_of(name, read))
+            read = _pack_foreign(name, rows, job_snapshot, work.sender, batch.clock)
+            yield wire.batch(work.messages_of(name, read))
         yield wire.batch(work.samples())
 
     return stage
@@ -103,33 +97,7 @@ def _wire(job_snapshot: JobSnapshot, batch: Batch) -> Wire:
 
 def _pack_foreign(
     name: str, rows: list[dict[str, Any]], job_snapshot: JobSnapshot, sender: Sender, before: Clock
-) -> Iterator[ReadResult]:
-    """Rows that another Spark source has brought, in partitions side by side.
-
-    Each partition has a largest timestamp of its own; the heartbeat follows from the smallest of
-    them, and a row is late when it comes after its partition's, or after the heartbeat.
-    """
-    stream = job_snapshot.job.streams[name]
-    known = before.sources.get(name)
-    seq = known.rows if known else 0
-    beat = before.beats.get(name, DAWN)
-    if known is not None and known.promise is not None:
-        beat = max(beat, known.promise)
-    now = max((c.now for c in before.sources.values()), default=0) + 1
-    largest: dict[int, int] = {}
-    for row in sorted(rows, key=lambda r: (r["part"], r["chunk"])):
-        batch = decode(pa.py_buffer(row["rows"]))
-        numbers = np.arange(seq + 1, seq + 1 + batch.num_rows)
-        gate = Gate(largest.get(row["part"]), beat, now)
-        read_batch = ReadBatch(batch, numbers, no_rows(ERRORS))
-        read = pack(stream, read_batch, gate, sender, seq, lambda s=read_batch: s)
-        if (told := read.headers[0].largest) is not None:
-            largest[row["part"]] = max(told, largest.get(row["part"], told))
-        seq += batch.num_rows
-        yield read
-    if largest:
-        promise = min(largest.values()) - stream.slack - 1
-        header = Header(name, promise=promise, now=now)
-        yield ReadResult(
-            [], no_rows(late_schema(stream.schema, stream.domain)), no_rows(ERRORS), [header]
-        )
+) -> ReadResult:
+    """Rows that another Spark source has brought: read like any others, partition by partition."""
+    delivered = Delivered.of(job_snapshot.job.streams[name], rows)
+    return run_read_task(delivered.task(before), delivered.stream, delivered, sender, before)

@@ -11,13 +11,20 @@ from typing import TypeGuard
 import pyarrow as pa
 
 from millstream.connect.casting import from_text
-from millstream.connect.csv_source import CsvSource
-from millstream.connect.files import Files
+from millstream.connect.files.csv_source import CsvSource
+from millstream.connect.files.listing import Files
 from millstream.connect.source import ReadBatch
 from millstream.lang import CreateStream, CreateTable, Statement, parse_script
 from millstream.testing.fed_source import csv_line
 from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
-from millstream.testing.golden_file import STEPS, GoldenFile, Row, split_row
+from millstream.testing.golden_file import (
+    STEPS,
+    GoldenFile,
+    Row,
+    Target,
+    partitions_of,
+    split_row,
+)
 from millstream.testing.results import Shape, difference, rows_of
 from millstream.testing.stage import Definitions, Told, is_given
 
@@ -32,7 +39,7 @@ class Bounded:
 
     @property
     def wants_changes(self) -> bool:
-        """Whether the run must be told to write changes, too (`--changes`)."""
+        """Whether the run must write changes, too (`--changes`)."""
         return any(name.endswith(".changes") for name in self.expected)
 
     def differences(self, out: str | Path) -> list[str]:
@@ -64,23 +71,18 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
         defined = Definitions.of(file, scratch)
     for block in file.of("file"):
         (folder / block.words).write_text(block.text + "\n", encoding="utf-8")
-    fed = {block.words.lower() for block in file.of("feed")}
-    for stream in defined.session.streams.values():
+    fed = {Target.of(block.words).name.lower() for block in file.of("feed")}
+    for stream in defined.database.streams.values():
         if is_given(stream, fed):
             continue
-        rows = [
-            split_row(line, block.place)
-            for block in file.of("feed")
-            if block.words.lower() == stream.name.lower()
-            for line in block.body
-        ]
-        header = csv_line(tuple(stream.schema.names))
-        lines = [header, *map(csv_line, rows)]
-        (folder / f"{stream.name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for path, rows in _files(file, stream.name, folder):
+            lines = [csv_line(tuple(stream.schema.names)), *map(csv_line, rows)]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script = folder / "script.sql"
     script.write_text(_script(file, fed), encoding="utf-8")
     shapes = defined.shapes()
-    derived = set(defined.session.queries) - set(defined.queries) - file.names
+    derived = set(defined.database.queries) - set(defined.queries) - file.names
     shown = {n: s for n, s in shapes.items() if n.removesuffix(".changes") not in derived}
     return Bounded(script, _expected(file, list(defined.queries), shapes), shown)
 
@@ -95,9 +97,33 @@ def _script(file: GoldenFile, fed: set[str]) -> str:
             place = statement.place
             text = place.text[place.start : place.end]
             if isinstance(statement, CreateStream) or _is_fed(statement, fed):
-                text += "" if statement.source else f" SOURCE '{statement.name}.csv'"
+                text += "" if statement.source else _source(file, statement.name)
             statements.append(f"{text};")
     return "\n".join(statements) + "\n"
+
+
+def _files(file: GoldenFile, stream: str, folder: Path) -> list[tuple[Path, list[Row]]]:
+    """The files of a stream that is fed: one, or one in a folder for every partition."""
+    names = partitions_of(file, stream)
+    if not names:
+        return [(folder / f"{stream}.csv", _fed_rows(file, stream, None))]
+    return [(folder / stream / n / "1.csv", _fed_rows(file, stream, n)) for n in names]
+
+
+def _fed_rows(file: GoldenFile, stream: str, partition: str | None) -> list[Row]:
+    blocks = [(Target.of(block.words), block) for block in file.of("feed")]
+    return [
+        split_row(line, block.place)
+        for target, block in blocks
+        if target.name.lower() == stream.lower() and target.partition == partition
+        for line in block.body
+    ]
+
+
+def _source(file: GoldenFile, stream: str) -> str:
+    if partitions_of(file, stream):
+        return f" SOURCE '{stream}' WITH (partitions = 'folders')"
+    return f" SOURCE '{stream}.csv'"
 
 
 def _is_fed(statement: Statement, fed: set[str]) -> TypeGuard[CreateTable]:

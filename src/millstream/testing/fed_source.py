@@ -82,6 +82,23 @@ class FedSource:
         return largest_of(self.read(slice, [column]).rows.column(0))
 
 
+@dataclass
+class FedPartitions:
+    """Partitions that a test feeds; all of them are there from the beginning."""
+
+    parts: dict[str, FedSource]
+
+    def names(self) -> list[str]:
+        return list(self.parts)
+
+    def open(self, name: str) -> FedSource:
+        return self.parts[name]
+
+    @property
+    def grows(self) -> bool:
+        return not all(part.closed for part in self.parts.values())
+
+
 def csv_line(row: Row) -> str:
     """A row as it would stand in a CSV file.
 

@@ -5,10 +5,11 @@ after `----`. Lines that begin with # are comments.
 
     file parts.csv         the lines of a file beside the script
     script                 statements; streams without SOURCE are fed by the file
-    query NAME             one query; after ---- what its author is told, if that is to be checked
+    query NAME             one query; after ---- its notices, if they are to be checked
     feed STREAM            rows, one a line: the declared columns in order, cells between |
     feed TABLE             changes: op, time, then the columns; declare it WITH (time = 'integer')
     feed STREAM at TIME    the same, with the clock moved first, for streams stamped on arrival
+    feed STREAM in NAME    rows of one partition of the stream, before `at`
     heartbeat STREAM 10    the source says that nothing at or before this instant will come
     clock TIME             time passes
     restart                all state goes to disk and is read again
@@ -119,13 +120,13 @@ def text_of(file: GoldenFile, block: Block) -> str:
     with tempfile.TemporaryDirectory() as folder:
         defined = Definitions.of(file, folder)
         if block.kind == "rule":
-            return rule_result(block.words, block.text, defined.session)
+            return rule_result(block.words, block.text, defined.database)
         if block.kind == "query":
             query = defined.queries[block.words]
             return "\n".join(n.render().removeprefix(f"{query.name}: ") for n in query.notices)
         defined.printed.clear()
         try:
-            defined.session.execute(block.text)
+            defined.database.execute(block.text)
         except MillstreamError as error:
             if block.kind == "error":
                 return error.render()
@@ -238,7 +239,7 @@ def _is_content(name: str, stage: Stage) -> bool:
 
 def _is_watched(name: str, stage: Stage) -> bool:
     """Queries, late and bad rows must be as expected; other results if the file names them."""
-    derived = name in stage.definitions.session.queries and name not in stage.definitions.queries
+    derived = name in stage.definitions.database.queries and name not in stage.definitions.queries
     return name in stage.file.names or not (derived or name.endswith(".changes"))
 
 

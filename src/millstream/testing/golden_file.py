@@ -66,6 +66,32 @@ class GoldenFile:
         return frozenset(n for b in self.of(*STEPS) for n, _ in b.expected or () if n)
 
 
+@dataclass(frozen=True)
+class Target:
+    """What a feed is for: `STREAM [in PARTITION] [at TIME]`."""
+
+    name: str
+    partition: str | None
+    time: str
+
+    @staticmethod
+    def of(words: str) -> Target:
+        """
+        >>> Target.of("bids in north at 10:00").partition
+        'north'
+        """
+        before, _, time = words.partition(" at ")
+        name, _, partition = before.partition(" in ")
+        return Target(name.strip(), partition.strip() or None, time.strip())
+
+
+def partitions_of(file: GoldenFile, stream: str) -> list[str]:
+    """The partitions in which a file feeds a stream; none when it is one sequence."""
+    fed = [Target.of(block.words) for block in file.of("feed")]
+    found = {f.partition for f in fed if f.partition and f.name.lower() == stream.lower()}
+    return sorted(found)
+
+
 def read_golden(path: str | Path) -> GoldenFile:
     return parse_golden(Path(path).read_text(encoding="utf-8"), str(path))
 

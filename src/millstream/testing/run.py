@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from millstream.database import Database
 from millstream.engine.receivers import Callbacks, Receiver
 from millstream.local.host import LocalHost
-from millstream.session import Session
 
 
 def run_script(
@@ -27,14 +27,14 @@ def run_script(
     under `<stream>.late` and `<stream>.errors`. With `restart`, everything the job knows goes to
     disk and is read again after every batch; `strategies` are taken in turn then.
     """
-    session = Session(base=str(base), tell=lambda text: None)
+    database = Database(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
-        session.pin(name, value)
-    session.execute(script)
-    job = session.job(frozenset(session.queries))
+        database.pin(name, value)
+    database.execute(script)
+    job = database.job(frozenset(database.queries))
     kept = KeptResults()
     receivers: list[Receiver] = [kept]
-    host = LocalHost(job, session.sources(follow=False), receivers)
+    host = LocalHost(job, database.sources(follow=False), receivers)
     if restart:
         with tempfile.TemporaryDirectory() as folder:
             turns = itertools.cycle(strategies or [None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,14 +13,23 @@ import pyarrow as pa
 from millstream.algebra.time import Domain
 from millstream.catalog import Stream
 from millstream.connect.casting import from_text
+from millstream.connect.partitioned import PartitionedSource
 from millstream.connect.source import ERRORS, Source
+from millstream.database import Database
 from millstream.engine.outputs import COMPLETE, STREAM, Query, late_schema, stamp_type
 from millstream.engine.read_tasks import plan_read_tasks, ticks
 from millstream.local.host import LocalHost
-from millstream.session import Session
 from millstream.testing import results
-from millstream.testing.fed_source import FedSource
-from millstream.testing.golden_file import Block, GoldenError, GoldenFile, Row, split_row
+from millstream.testing.fed_source import FedPartitions, FedSource
+from millstream.testing.golden_file import (
+    Block,
+    GoldenError,
+    GoldenFile,
+    Row,
+    Target,
+    partitions_of,
+    split_row,
+)
 from millstream.testing.results import Shape
 from millstream.testing.run import KeptResults
 
@@ -46,9 +56,9 @@ class Configuration:
 
 @dataclass
 class Definitions:
-    """The session that the files, scripts and queries of a golden file make."""
+    """The database that the files, scripts and queries of a golden file make."""
 
-    session: Session
+    database: Database
     printed: list[str]
     queries: dict[str, Query]
 
@@ -57,28 +67,28 @@ class Definitions:
         for block in file.of("file"):
             (Path(folder) / block.words).write_text(block.text + "\n", encoding="utf-8")
         printed: list[str] = []
-        session = Session(base=folder, tell=printed.append)
+        database = Database(base=folder, tell=printed.append)
         for name, value in (settings or {}).items():
-            session.pin(name, value)
+            database.pin(name, value)
         queries = {}
         for block in file.of("script", "query"):
             if block.kind == "script":
-                session.execute(block.text)
+                database.execute(block.text)
             else:
-                queries[block.words] = session.query(block.text.rstrip("; \n"), block.words)
-        return Definitions(session, printed, queries)
+                queries[block.words] = database.query(block.text.rstrip("; \n"), block.words)
+        return Definitions(database, printed, queries)
 
     def shapes(self) -> dict[str, Shape]:
         """All results there can be, by name."""
         found: dict[str, Shape] = {}
-        for query in self.session.queries.values():
+        for query in self.database.queries.values():
             if query.form == COMPLETE:
                 found[query.name] = Shape(results.BAG, query.plan.schema)
                 found[f"{query.name}.changes"] = Shape(results.TAGGED, query.result_schema)
             else:
                 kind = results.STREAM if query.form == STREAM else results.TAGGED
                 found[query.name] = Shape(kind, query.result_schema)
-        for stream in self.session.streams.values():
+        for stream in self.database.streams.values():
             if stream.of is not None:
                 continue
             layout = late_schema(stream.schema, stream.domain)
@@ -88,24 +98,22 @@ class Definitions:
 
 
 class Stage:
-    """Plays the steps of a file under one configuration, and tells what each brought."""
+    """Plays the steps of a file under one configuration, and collects the results of each."""
 
     def __init__(self, file: GoldenFile, configuration: Configuration) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.file, self.configuration = file, configuration
         self.definitions = Definitions.of(file, self.folder.name, configuration.settings)
-        session = self.definitions.session
-        self.streams = session.streams
+        database = self.definitions.database
+        self.streams = database.streams
         fed = {block.words.split()[0].lower() for block in file.of("feed") if block.words}
         self.sources: dict[str, Source] = {
-            s.name: session.open(s, follow=False)
-            if is_given(s, fed)
-            else FedSource(s.name, s.schema, s.is_internal)
+            s.name: database.open(s, follow=False) if is_given(s, fed) else _fed_source(s, file)
             for s in self.streams.values()
         }
         self.kept = KeptResults()
-        stored = {q.name for q in session.queries.values() if q.form == COMPLETE}
-        job = session.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
+        stored = {q.name for q in database.queries.values() if q.form == COMPLETE}
+        job = database.job(frozenset(name for name in stored if f"{name}.changes" in file.names))
         self.host = LocalHost(job, self.sources, [self.kept])
         self.saved = 0
         self.now = _instant(MORNING, Domain.TIMESTAMP, file.path)
@@ -118,9 +126,11 @@ class Stage:
         words = block.words.split()
         match block.kind:
             case "feed" if words:
-                self._move_clock(block, " ".join(words[2:]))
-                stream = self._stream(words[0], block)
-                self._fed(stream, block).feed([_row(line, stream, block) for line in block.body])
+                target = Target.of(block.words)
+                self._move_clock(block, target.time)
+                stream = self._stream(target.name, block)
+                rows = [_row(line, stream, block) for line in block.body]
+                self._fed(stream, block, target.partition).feed(rows)
             case "heartbeat" if len(words) > 1:
                 stream = self._stream(words[0], block)
                 instant = _instant(" ".join(words[1:]), stream.domain, block.place)
@@ -132,8 +142,8 @@ class Stage:
                 self._restart()
             case "end":
                 for source in self.sources.values():
-                    if isinstance(source, FedSource):
-                        source.closed = True
+                    for part in _fed_parts(source).values():
+                        part.closed = True
             case _:
                 raise GoldenError(f"{block.place}: {block.kind} lacks something")
         if not self.configuration.together:
@@ -170,10 +180,10 @@ class Stage:
             self.host = self.host.restarted(Path(self.folder.name) / "state", turn)
             self.saved = self.host.batches
 
-    def _fed(self, stream: Stream, block: Block) -> FedSource:
-        source = self.sources[stream.name]
-        if not isinstance(source, FedSource):
-            raise GoldenError(f'{block.place}: "{stream.name}" is never fed')
+    def _fed(self, stream: Stream, block: Block, partition: str | None = None) -> FedSource:
+        source = _fed_parts(self.sources[stream.name]).get(partition)
+        if source is None:
+            raise GoldenError(f'{block.place}: "{stream.name}" is never fed so')
         return source
 
     def _stream(self, name: str, block: Block) -> Stream:
@@ -185,6 +195,22 @@ class Stage:
     def _move_clock(self, block: Block, time: str) -> None:
         if time:
             self.now = _instant(time, Domain.TIMESTAMP, block.place)
+
+
+def _fed_source(stream: Stream, file: GoldenFile) -> Source:
+    """A source that the file feeds, in partitions if it does so."""
+    names = partitions_of(file, stream.name)
+    make = partial(FedSource, stream.name, stream.schema, stream.is_internal)
+    if not names:
+        return make()
+    return PartitionedSource(stream.name, FedPartitions({name: make() for name in names}))
+
+
+def _fed_parts(source: Source) -> dict[str | None, FedSource]:
+    """What can be fed, by partition."""
+    if isinstance(source, PartitionedSource) and isinstance(source.of, FedPartitions):
+        return {name: part for name, part in source.of.parts.items()}
+    return {None: source} if isinstance(source, FedSource) else {}
 
 
 def is_given(stream: Stream, fed: set[str]) -> bool:

@@ -11,11 +11,12 @@ from millstream.algebra.types import type_from_text
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import Fields
+from millstream.connect.options import OF_STREAMS
+from millstream.connect.registry import option_names
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import ColumnDef, CreateStream, CreateTable, interval_from_text
 
-STREAM_OPTIONS = ("ahead", "idle")
-OPTIONS_OF_SOURCES = ("format", "header", "delimiter", "max_row_bytes")
+STREAM_OPTIONS = OF_STREAMS.names
 
 
 def declared_columns(definitions: tuple[ColumnDef, ...]) -> Fields:
@@ -52,17 +53,16 @@ def options_of(statement: CreateStream | CreateTable) -> dict[str, str]:
 
 def source_fault(statement: CreateStream | CreateTable, error: MillstreamError) -> Place | None:
     """Which clause an error about a source is about: a column, an option, or the source."""
-    match = re.match(r'(column|option|format) "([^"]*)"', error.message)
+    match = re.match(r'(column|option) "([^"]*)"', error.message)
     if match and match[1] == "column":
         for column in statement.columns:
             if column.name.lower() == match[2].lower():
                 return column.place
-    if match and match[1] != "column":
-        word = match[2] if match[1] == "option" else "format"
-        if statement.options_place and word not in OPTIONS_OF_SOURCES:
-            near = closest(word, STREAM_OPTIONS)
+    if match and match[1] == "option":
+        if statement.options_place and match[2] not in option_names():
+            near = closest(match[2], STREAM_OPTIONS)
             error.hint = f"Did you mean {near}?" if near else error.hint
-        return option_place(statement, word)
+        return option_place(statement, match[2])
     return statement.source_place
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from millstream.algebra.node import Node
 from millstream.bind.names.words import check_result_name
@@ -28,7 +29,7 @@ def bind_derived(
     if statement.columns is not None:
         what = f'{kind} "{statement.name}"'
         plan = renamed(plan, statement.columns, what, _list_place(statement))
-    return Bound(plan, bound.form, notices), to_sql(statement.query)
+    return Bound(plan, bound.form, notices, bound.reads), to_sql(statement.query)
 
 
 def outermost(bound: Bound) -> Bound:
@@ -37,12 +38,12 @@ def outermost(bound: Bound) -> Bound:
         return bound
     if bound.plan.monotonic:
         notice = Notice("the answer only grows: Istream is used, and the result is a stream")
-        return Bound(Istream(bound.plan), None, (*bound.notices, notice))
+        return replace(bound, plan=Istream(bound.plan), notices=(*bound.notices, notice))
     notice = Notice(
         "rows can leave the answer: it is kept as a stored result (COMPLETE)",
         "Write Istream, Dstream or Rstream for a stream, or SELECT STREAMED for changes.",
     )
-    return Bound(bound.plan, "complete", (*bound.notices, notice))
+    return replace(bound, form="complete", notices=(*bound.notices, notice))
 
 
 def _as_stream(plan: Node, statement: CreateStreamAs, text: str) -> tuple[Node, list[Notice]]:

@@ -83,5 +83,7 @@ def _no_option(name: str, statement: CreateStream) -> MillstreamError:
     return MillstreamError(
         f'option "{name}" of stream "{statement.name}" does not exist',
         option_place(statement, name),
-        hint=f"Did you mean {near}?" if near else "Without SOURCE there are ahead and idle.",
+        hint=f"Did you mean {near}?"
+        if near
+        else f"Without SOURCE there are {' and '.join(STREAM_OPTIONS)}.",
     )

@@ -1,4 +1,4 @@
-"""What is said of functions and operators that do not fit, and of what is not built yet."""
+"""Errors about functions whose arguments do not fit, and about syntax that is not supported."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import re
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
-from millstream.aggregates.builtin import NAMES as AGGREGATES
+from millstream.aggregates.builtin import BUILTINS
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
@@ -97,14 +96,15 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
         return MillstreamError(
             f'aggregate "{name}" is not supported yet',
             place,
-            hint=f"Use one of {', '.join(AGGREGATES)}.",
+            hint=f"Use one of {', '.join(a.name for a in BUILTINS)}.",
         )
     if name in ("all", "any", "some"):
         word = name.upper()
         return MillstreamError(
             f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
         )
-    near = closest(name, [*FUNCTIONS, *ALIASES, *AGGREGATES, *AGGREGATE_ALIASES])
+    aggregates = [called for a in BUILTINS for called in (a.name, *a.aliases)]
+    near = closest(name, [*FUNCTIONS, *ALIASES, *aggregates])
     hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
     return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millstream.aggregates.builtin import ALIASES as AGGREGATE_ALIASES
-from millstream.aggregates.builtin import NAMES as AGGREGATES
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import builtin
 from millstream.algebra.evaluate import castable
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
@@ -43,16 +43,17 @@ class Expressions:
     """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
 
     `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
-    a subquery, `subquery` takes subqueries where they may stand. `notices` takes what the author
-    should know.
+    a subquery, `subquery` takes subqueries where they may stand. `aggregates` finds
+    aggregates, `notices` takes what the author should know.
     """
 
     scope: Scope
     text: str
     clause: str = "WHERE"
-    aggregate: Callable[[exp.Expr, str, list[exp.Expr]], Expression] | None = None
+    aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
     outer: Callable[[exp.Column], Column | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
+    aggregates: Callable[[str], Aggregate | None] = builtin
     notices: list[Notice] = field(default_factory=list)
 
     @property
@@ -288,8 +289,7 @@ class Expressions:
 
     def _named(self, node: exp.Anonymous) -> Expression:
         name = str(node.this).lower()
-        aggregate = AGGREGATE_ALIASES.get(name, name)
-        if aggregate in AGGREGATES:
+        if (aggregate := self.aggregates(name)) is not None:
             return self._aggregate(node, aggregate)
         given = list(node.expressions)
         if name in CONSTANTS and not given:
@@ -314,7 +314,7 @@ class Expressions:
     def _filtered(self, node: exp.Filter) -> Expression:
         """An aggregate with FILTER (WHERE …), which looks at the clause itself."""
         name = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
-        if AGGREGATE_ALIASES.get(name, name) not in AGGREGATES:
+        if self.aggregates(name) is None:
             raise MillstreamError(
                 f'FILTER is for aggregates, and "{name}" is none',
                 hint="Write CASE WHEN condition THEN value END.",
@@ -333,9 +333,9 @@ class Expressions:
         yes, no = (coerce(v, kind) for v in values)
         return Case(((condition, yes),), no, kind)
 
-    def _aggregate(self, node: exp.Anonymous, name: str) -> Expression:
+    def _aggregate(self, node: exp.Anonymous, called: Aggregate) -> Expression:
         if self.aggregate is not None:
-            return self.aggregate(node, name, list(node.expressions))
+            return self.aggregate(node, called, list(node.expressions))
         if self.clause.startswith("aggregate"):
             hint = "Compute the inner one first, in a subquery in FROM or in a view."
         elif self.clause == "WHERE":
@@ -343,7 +343,7 @@ class Expressions:
         else:
             hint = "Move it to the select list or to HAVING."
         raise MillstreamError(
-            f'aggregate "{name}" cannot stand in {self.clause}',
+            f'aggregate "{called.name}" cannot stand in {self.clause}',
             name_place_of(node, self.text),
             hint=hint,
         )

@@ -1,4 +1,4 @@
-"""The names a query can use: the columns of what stands in its FROM clause."""
+"""The names a query can use: the columns of the entries of its FROM clause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of a script: what is defined comes before what uses it, wherever it is written."""
+"""The order of a script: definitions before the statements that use them, wherever they stand."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
-from millstream.aggregates.builtin import ALIASES, NAMES
+from millstream.aggregates.aggregate import Aggregate
 from millstream.lang import ToStream
 
 
@@ -38,23 +38,26 @@ def has_query(node: exp.Expr) -> bool:
     return any(is_query(part) for part in own_parts(node))
 
 
-def is_aggregate(node: exp.Expr) -> bool:
-    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
-    return ALIASES.get(name, name) in NAMES
+Find = Callable[[str], Aggregate | None]
+"""The aggregate that people call so, if there is one."""
 
 
-def has_aggregate(select: exp.Select) -> bool:
-    """True when an aggregate stands in the select list, in HAVING or in ORDER BY."""
+def aggregate_of(node: exp.Expr, find: Find) -> Aggregate | None:
+    """The aggregate that a node calls, if it does."""
+    return find(str(node.this)) if isinstance(node, exp.Anonymous) else None
+
+
+def aggregates_of(select: exp.Select, find: Find) -> Iterator[Aggregate]:
+    """The aggregates in the select list, in HAVING and in ORDER BY, outside of subqueries."""
     clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
-    return any(is_aggregate(p) for c in clauses if c is not None for p in own_parts(c))
+    for part in (part for clause in clauses if clause is not None for part in own_parts(clause)):
+        found = aggregate_of(part, find)
+        if found is not None:
+            yield found
 
 
-def mentions(clause: exp.Expr, names: tuple[str, ...]) -> bool:
-    """True when one of the functions is called, outside of subqueries."""
-    return any(
-        isinstance(part, exp.Anonymous) and str(part.this).lower() in names
-        for part in own_parts(clause)
-    )
+def has_aggregate(select: exp.Select, find: Find) -> bool:
+    return any(True for _ in aggregates_of(select, find))
 
 
 def stands_around(column: exp.Column) -> bool:

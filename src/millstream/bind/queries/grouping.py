@@ -8,31 +8,21 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import ALIASES, BY_TIME, DISTINCT, NAMES, result_type
+from millstream.aggregates.aggregate import Aggregate, Sorting
+from millstream.aggregates.builtin import BUILTINS
 from millstream.aggregates.call import AggregateCall
-from millstream.aggregates.ordered import ORDERED
+from millstream.aggregates.count import COUNT_DISTINCT
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal, rewrite, walk
 from millstream.algebra.node import Node
-from millstream.algebra.types import BOOLEAN, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
+from millstream.algebra.types import BOOLEAN, INTEGER, NULL, STRING, TIMESTAMP
 from millstream.bind.expressions.constants import coerce
 from millstream.bind.expressions.messages import a
 from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.trees import Find, aggregate_of
 from millstream.errors import MillstreamError, Place
 from millstream.lang import name_place_of, place_of, to_sql
 from millstream.operators import GroupBy, Project
 from millstream.operators.stamp import STAMPS
-
-TEXTS = ("string_agg", "string_agg" + DISTINCT)
-SAME_ONCE = ("min", "max", "bool_and", "bool_or", "collect_set")
-"""Aggregates to which DISTINCT makes no difference."""
-
-ARGUMENTS = {
-    "quantile": (2, 2, "a fraction: quantile(price, 0.9)"),
-    "string_agg": (1, 2, "what stands between: string_agg(name, ', ')"),
-    "min_by": (2, 2, "what it is the least by: min_by(name, price)"),
-    "max_by": (2, 2, "what it is the greatest by: max_by(name, price)"),
-}
-"""How many arguments aggregates take that take more than one, and how they are written."""
 
 
 @dataclass
@@ -44,29 +34,31 @@ class Grouping:
     arguments: dict[str, Expression] = field(default_factory=dict)
     places: dict[str, Place | None] = field(default_factory=dict)
 
-    def aggregate(self, node: exp.Expr, name: str, given: list[exp.Expr]) -> Expression:
+    def aggregate(self, node: exp.Expr, called: Aggregate, given: list[exp.Expr]) -> Expression:
         """Take an aggregate call: a column of the GroupBy stands for it."""
         text = self.expressions.text
-        inside = replace(self.expressions, clause=f'aggregate "{name}"', aggregate=None)
+        inside = replace(self.expressions, clause=f'aggregate "{called.name}"', aggregate=None)
         where = self._where(node, inside)
-        name, given = _distinct(name, given, text)
-        if name == "count" and (not given or isinstance(given[0], exp.Star)):
+        called, given = _distinct(called, given, text)
+        if called.arity.least == 0 and (not given or isinstance(given[0], exp.Star)):
             counted = () if where is None else (self._argument(_only(where, Literal(1, INTEGER))),)
-            return self._call(AggregateCall("", "count", counted, INTEGER), node)
-        values = [inside.bind(n) for n in _checked(name, given, node, text)]
+            kind = called.result(INTEGER)
+            assert kind is not None, "what needs no argument takes everything"
+            return self._call(AggregateCall("", called, counted, kind), node)
+        values = [inside.bind(n) for n in _checked(called, given, node, text)]
         value = coerce(values[0], INTEGER) if values[0].type == NULL else values[0]
-        kind = result_type(name, value.type)
+        kind = called.result(value.type)
         if kind is None:
             raise MillstreamError(
-                f'aggregate "{name.removesuffix(DISTINCT)}" cannot take {a(value.type)}',
+                f'aggregate "{called.called}" cannot take {a(value.type)}',
                 place_of(given[0], text),
-                hint=_advice(name, value.type, to_sql(given[0])),
+                hint=_advice(called, value.type, to_sql(given[0])),
             )
-        parameter = _parameter(name, values, given, text)
-        if kind == STRING and name in TEXTS:
-            value = coerce(value, STRING)
-        columns = self._columns(name, value, values[1:], where)
-        return self._call(AggregateCall("", name, columns, kind, parameter), node)
+        parameter = _parameter(called, values, given, text)
+        if called.argument is not None:
+            value = coerce(value, called.argument)
+        columns = self._columns(called, value, values[1:], where)
+        return self._call(AggregateCall("", called, columns, kind, parameter), node)
 
     def plan(self, source: Node, keys: tuple[tuple[str, Expression], ...]) -> GroupBy:
         """GroupBy over a projection to the keys and the arguments.
@@ -91,19 +83,23 @@ class Grouping:
         return inside.condition(node.parent.expression.this, "FILTER")
 
     def _columns(
-        self, name: str, value: Expression, more: list[Expression], where: Expression | None
+        self,
+        called: Aggregate,
+        value: Expression,
+        more: list[Expression],
+        where: Expression | None,
     ) -> tuple[str, ...]:
         """The argument columns: the value, then what puts values in order.
 
         A row that FILTER leaves out has NULL where the aggregate skips it.
         """
-        if name in ("min_by", "max_by"):
+        if called.sorting is Sorting.ARGUMENT:
             by = coerce(more[0], INTEGER) if more[0].type == NULL else more[0]
             known = Call("not", (Call("is_null", (value,), BOOLEAN),), BOOLEAN)
             return self._argument(value), self._argument(_only(known, _only(where, by)))
-        if name not in (*BY_TIME, "array_agg" + DISTINCT):
+        if not called.goes_by_time and not called.counts_nulls:
             return (self._argument(_only(where, value)),)
-        if name == "array_agg" + DISTINCT:
+        if not called.goes_by_time:
             order: tuple[str, ...] = () if where is None else (self._argument(_always(where)),)
         elif where is None:
             order = STAMPS
@@ -113,7 +109,7 @@ class Grouping:
 
     def _without_stamps(self, call: AggregateCall) -> AggregateCall:
         """The call over rows that did not come as elements of one stream."""
-        if call.function in ("first", "last"):
+        if call.aggregate.sorting is Sorting.TIME:
             raise MillstreamError(
                 f'aggregate "{call.function}" goes by the time of the elements of one stream',
                 self.places[call.name],
@@ -141,7 +137,10 @@ class Grouping:
 
 
 def after_grouping(
-    bound: Expression, keys: tuple[tuple[str, Expression], ...], node: exp.Expr, text: str
+    bound: Expression,
+    keys: tuple[tuple[str, Expression], ...],
+    node: exp.Expr,
+    expressions: Expressions,
 ) -> Expression:
     """An expression over the groups: keys and aggregates; any other column is an error."""
 
@@ -155,16 +154,18 @@ def after_grouping(
     names = {name for name, _ in keys}
     for part in walk(result):
         if isinstance(part, Column) and part.name not in names and not part.name.startswith("#"):
-            raise _ungrouped(part.name, node, text, bool(keys))
+            raise _ungrouped(part.name, node, expressions, bool(keys))
     return result
 
 
-def _ungrouped(name: str, node: exp.Expr, text: str, grouped: bool) -> MillstreamError:
+def _ungrouped(
+    name: str, node: exp.Expr, expressions: Expressions, grouped: bool
+) -> MillstreamError:
     """A column that may differ within a group, pointed at where it stands by itself."""
     written = next(
         (
             c
-            for c in _bare_columns(node)
+            for c in _bare_columns(node, expressions.aggregates)
             if name.lower() in (c.name.lower(), f"{c.table}.{c.name}".lower())
         ),
         None,
@@ -173,19 +174,14 @@ def _ungrouped(name: str, node: exp.Expr, text: str, grouped: bool) -> Millstrea
     group = "Add it to GROUP BY" if grouped else f"Add GROUP BY {shown}"
     return MillstreamError(
         f'column "{shown}" is neither in GROUP BY nor inside an aggregate',
-        place_of(node if written is None else written, text),
+        place_of(node if written is None else written, expressions.text),
         hint=f"{group}, or write max({shown}).",
     )
 
 
-def _bare_columns(node: exp.Expr) -> Iterator[exp.Column]:
+def _bare_columns(node: exp.Expr, find: Find) -> Iterator[exp.Column]:
     """The columns of an expression that stand outside of its aggregates."""
-
-    def is_aggregate(part: exp.Expr) -> bool:
-        name = str(part.this).lower() if isinstance(part, exp.Anonymous) else ""
-        return ALIASES.get(name, name) in NAMES
-
-    for part in node.walk(prune=is_aggregate):
+    for part in node.walk(prune=lambda inner: aggregate_of(inner, find) is not None):
         if isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
             yield part
 
@@ -198,76 +194,73 @@ def key_name(node: exp.Expr, bound: Expression, taken: set[str]) -> str:
     return name
 
 
-def _distinct(name: str, given: list[exp.Expr], text: str) -> tuple[str, list[exp.Expr]]:
+def _distinct(
+    called: Aggregate, given: list[exp.Expr], text: str
+) -> tuple[Aggregate, list[exp.Expr]]:
     """The aggregate that takes equal values once, if DISTINCT is written."""
     if not (given and isinstance(given[0], exp.Distinct)):
-        return name, given
-    inner = given[0].expressions
-    if name in ("count", "count_distinct"):
-        if len(inner) != 1:
-            raise MillstreamError(
-                f"count(DISTINCT …) takes one value, and here are {len(inner)}",
-                place_of(given[0], text),
-                hint="Make one text of them: count(DISTINCT a || ' ' || b).",
-            )
-        return "count_distinct", inner
-    if name in SAME_ONCE:
-        return name, [*inner, *given[1:]]
-    if name + DISTINCT not in ORDERED:
+        return called, given
+    inner, once = given[0].expressions, called.of_distinct()
+    if once is None:
+        takers = [aggregate.name for aggregate in BUILTINS if _takes_distinct(aggregate)]
         raise MillstreamError(
-            f"{name}(DISTINCT …) is not supported",
-            hint=f"Of the aggregates, {', '.join(_with_distinct())} take DISTINCT.",
+            f"{called.name}(DISTINCT …) is not supported",
+            hint=f"Of the aggregates, {', '.join(takers)} take DISTINCT.",
         )
-    return name + DISTINCT, [*inner, *given[1:]]
+    if once == COUNT_DISTINCT and len(inner) != 1:
+        raise MillstreamError(
+            f"count(DISTINCT …) takes one value, and here are {len(inner)}",
+            place_of(given[0], text),
+            hint="Make one text of them: count(DISTINCT a || ' ' || b).",
+        )
+    return once, [*inner, *given[1:]]
 
 
-def _with_distinct() -> list[str]:
-    return [n for n in NAMES if n == "count" or n in SAME_ONCE or n + DISTINCT in ORDERED]
+def _takes_distinct(aggregate: Aggregate) -> bool:
+    return aggregate.of_distinct() is not None and aggregate != COUNT_DISTINCT
 
 
-def _checked(name: str, given: list[exp.Expr], node: exp.Expr, text: str) -> list[exp.Expr]:
+def _checked(called: Aggregate, given: list[exp.Expr], node: exp.Expr, text: str) -> list[exp.Expr]:
     """The arguments, as many as the aggregate takes."""
-    least, most, usage = ARGUMENTS.get(name.removesuffix(DISTINCT), (1, 1, ""))
+    arity = called.arity
     for written in given:
         if isinstance(written, exp.Order):
             raise MillstreamError(
-                f'ORDER BY inside of aggregate "{name}" is not supported',
+                f'ORDER BY inside of aggregate "{called.name}" is not supported',
                 place_of(written, text),
                 hint="Leave it out: values come in the order of time.",
             )
-    if least <= len(given) <= most:
+    if max(arity.least, 1) <= len(given) <= arity.most:
         return given
-    if usage:
-        what = "takes a value and " + usage.partition(": ")[0]
+    if arity.second:
         raise MillstreamError(
-            f'aggregate "{name.removesuffix(DISTINCT)}" {what}',
+            f'aggregate "{called.called}" takes a value and {arity.second}',
             name_place_of(node, text),
-            hint=f"Write {usage.partition(': ')[2]}.",
+            hint=f"Write {arity.example}.",
         )
     here = "are none" if not given else f"are {len(given)}"
     raise MillstreamError(
-        f'aggregate "{name.removesuffix(DISTINCT)}" takes one argument, and here {here}',
+        f'aggregate "{called.called}" takes one argument, and here {here}',
         name_place_of(node, text),
-        hint=f"Write {name}(column).",
+        hint=f"Write {called.called}(column).",
     )
 
 
 def _parameter(
-    name: str, values: list[Expression], given: list[exp.Expr], text: str
+    called: Aggregate, values: list[Expression], given: list[exp.Expr], text: str
 ) -> float | str | None:
-    if name == "quantile":
-        return _fraction(values[1], place_of(given[1], text))
-    if name not in TEXTS:
+    """The constant after the argument."""
+    parameter = called.parameter
+    if parameter is None:
         return None
     if len(values) == 1:
-        return ","
-    if not (isinstance(values[1], Literal) and isinstance(values[1].value, str)):
-        raise MillstreamError(
-            "the separator of string_agg must be a constant string",
-            place_of(given[1], text),
-            hint="Write string_agg(name, ', ').",
-        )
-    return values[1].value
+        return parameter.default
+    written, found = values[1], None
+    if isinstance(written, Literal):
+        found = parameter.read(written.value, written.type)
+    if found is None:
+        raise MillstreamError(parameter.refused, place_of(given[1], text), hint=parameter.hint)
+    return found
 
 
 def _only(where: Expression | None, value: Expression) -> Expression:
@@ -286,20 +279,11 @@ def _at_no_time(part: Expression) -> Expression | None:
     return Literal(0, INTEGER) if part == Column(STAMPS[0], INTEGER) else None
 
 
-def _fraction(value: Expression, place: Place | None) -> float:
-    if not (isinstance(value, Literal) and is_numeric(value.type) and 0 <= value.value <= 1):
-        raise MillstreamError(
-            "the fraction of a quantile must be a constant from 0 to 1",
-            place,
-            hint="Write 0.9 for the value that 90 % are at or below.",
-        )
-    return float(value.value)
-
-
-def _advice(name: str, kind: pa.DataType, written: str) -> str:
+def _advice(called: Aggregate, kind: pa.DataType, written: str) -> str:
+    name = called.called
     if pa.types.is_list(kind):
         return "Aggregates of arrays are count, first, last and array_agg."
-    if name in ("bool_and", "bool_or"):
+    if called.result(BOOLEAN) == BOOLEAN and called.result(INTEGER) is None:
         return f"Compare it with something: {name}({written} > 0)."
     if kind == BOOLEAN:
         return f"Write {name}(CASE WHEN {written} THEN 1 ELSE 0 END)."

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from millstream.aggregates.builtin import STAMPED
+from millstream.aggregates.aggregate import Aggregate
 from millstream.algebra.expressions import Column, Literal
 from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope, is_known, not_found_in
-from millstream.bind.names.trees import is_query, mentions, own_parts
+from millstream.bind.names.trees import aggregates_of, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.queries.beginnings import with_beginning
 from millstream.bind.queries.items import Item
@@ -28,6 +28,7 @@ from millstream.bind.subqueries.in_expressions import Subqueries
 from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import Answer, SubqueryRelation
 from millstream.catalog import Catalog, View
+from millstream.catalog import Entry as Named
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sql
 from millstream.operators import Distinct, Dstream, Istream, Project, Rstream, Unbounded
@@ -47,6 +48,8 @@ class Bound:
     plan: Node
     form: str | None
     notices: tuple[Notice, ...]
+    reads: tuple[str, ...] = ()
+    """The names of the catalog that it reads."""
 
 
 def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
@@ -55,7 +58,10 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
         binder = _Binder(catalog, text)
         plan = with_beginning(binder.query(query, outermost=True), catalog)
         assert not any(isinstance(node, Hole) for node in walk(plan)), "every domain is filled"
-        return Bound(plan, _form(query), tuple(dict.fromkeys(binder.notices)))
+        known = catalog.entries
+        read = [entry.name for entry in binder.found if known.get(entry.name.lower()) is entry]
+        notices = tuple(dict.fromkeys(binder.notices))
+        return Bound(plan, _form(query), notices, tuple(dict.fromkeys(read)))
 
 
 @dataclass
@@ -65,6 +71,8 @@ class _Binder:
     catalog: Catalog
     text: str
     notices: list[Notice] = field(default_factory=list)
+    found: list[Named] = field(default_factory=list)
+    """What names in FROM have meant, in the catalog or in WITH."""
     _catalogs: dict[int, Catalog] = field(default_factory=dict)
     _sources: dict[int, Joined | None] = field(default_factory=dict)
     _free: dict[int, list[exp.Column]] = field(default_factory=dict)
@@ -119,13 +127,16 @@ class _Binder:
         used = tuple(dict.fromkeys(there for _, there in found if there is not None))
         return Outer(around, used) if used else None
 
+    def aggregate(self, name: str) -> Aggregate | None:
+        """The aggregate of a name: one of the catalog, or a built-in."""
+        return self.catalog.aggregate(name)
+
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM of a SELECT."""
         if id(select) not in self._sources:
-            clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
-            stamped = any(mentions(c, STAMPED) for c in clauses if c is not None)
+            stamped = any(a.goes_by_time for a in aggregates_of(select, self.aggregate))
             sources = Sources(
-                self.catalog, self.text, self.query, self._test, stamped, self.notices
+                self.catalog, self.text, self.query, self._test, stamped, self.notices, self.found
             )
             self._sources[id(select)] = sources.bind(select)
         return self._sources[id(select)]
@@ -134,7 +145,12 @@ class _Binder:
         """The rows of a join that meet conditions with subqueries in its ON."""
         subqueries = Subqueries(self, Around(scope))
         expressions = Expressions(
-            scope, self.text, "ON", subquery=subqueries.value, notices=self.notices
+            scope,
+            self.text,
+            "ON",
+            subquery=subqueries.value,
+            notices=self.notices,
+            aggregates=self.aggregate,
         )
         base = plan
         for test in subqueries.tests(conditions, expressions, "ON"):
@@ -272,7 +288,7 @@ class _Binder:
             self.catalog = before
 
     def _with_ctes(self, clause: exp.Expr) -> Catalog:
-        catalog = Catalog(dict(self.catalog.entries))
+        catalog = replace(self.catalog, entries=dict(self.catalog.entries))
         before, self.catalog = self.catalog, catalog
         try:
             for at, cte in enumerate(clause.expressions):

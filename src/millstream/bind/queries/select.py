@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import (
     Column,
@@ -50,14 +51,14 @@ from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Project
 from millstream.operators.filter import filtered
 
-COUNTS = ("count", "count_distinct")
-"""Aggregates that are 0 of nothing; all others are NULL."""
-
 
 class Sourced(Queries, Protocol):
-    """What binds queries and what they read."""
+    """Binds queries, and the entries of their FROM."""
 
     notices: list[Notice]
+
+    def aggregate(self, name: str) -> Aggregate | None:
+        """The aggregate of a name."""
 
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM."""
@@ -65,7 +66,7 @@ class Sourced(Queries, Protocol):
 
 @dataclass(frozen=True)
 class Conditions:
-    """WHERE or HAVING: plain conditions, and what those with subqueries ask."""
+    """WHERE or HAVING: plain conditions, and the tests that those with subqueries become."""
 
     plain: tuple[Expression, ...] = ()
     tests: tuple[Test, ...] = ()
@@ -169,7 +170,9 @@ class Select:
         """True for a SELECT of some rows of FROM, whose subqueries do not look further out."""
         args = self.node.args
         words = ("group", "having", "limit", "offset", "to_stream", "form")
-        if self.source is None or any(args.get(w) for w in words) or has_aggregate(self.node):
+        if self.source is None or any(args.get(w) for w in words):
+            return False
+        if has_aggregate(self.node, self.queries.aggregate):
             return False
         clauses = [c for c in (*self.node.expressions, args.get("where")) if c is not None]
         nested = [part for clause in clauses for part in own_parts(clause) if is_query(part)]
@@ -187,6 +190,7 @@ class Select:
             outer=outer,
             subquery=self.subqueries.value,
             notices=self.queries.notices,
+            aggregates=self.queries.aggregate,
         )
 
     def _conditions(self, word: str, expressions: Expressions) -> Conditions:
@@ -236,8 +240,10 @@ class Select:
         if self.outer is not None and group is None:
             result = completed(grouped, self.outer.hole, [_of_nothing(c) for c in grouped.calls])
 
+        expressions = grouping.expressions
+
         def after(node: exp.Expr) -> Translate:
-            return lambda value: after_grouping(value, keys, node, self.text)
+            return lambda value: after_grouping(value, keys, node, expressions)
 
         if having.plain and clause is not None:
             result = Filter(after(clause.this)(conjunction(list(having.plain))), result)
@@ -299,8 +305,9 @@ class Select:
             values = [grouping.arguments[n] for n in call.arguments if n in grouping.arguments]
             read = frozenset().union(*map(columns_of, values))
             if self.outer is not None and read and read <= set(self.outer.names):
+                name = call.aggregate.called
                 raise MillstreamError(
-                    f'aggregate "{call.function}" takes columns of the query around it only',
+                    f'aggregate "{name}" takes columns of the query around it only',
                     grouping.places[call.name],
                     hint="Compute it in a subquery in FROM of that query, or leave it out.",
                 )
@@ -346,10 +353,10 @@ def _some(outputs: Sequence[tuple[str, Expression]], plan: Node) -> Node:
 
 def _of_nothing(call: AggregateCall) -> Expression:
     """What an aggregate gives for no rows."""
-    return Literal(0 if call.function in COUNTS else None, call.type)
+    return Literal(call.aggregate.of_nothing, call.type)
 
 
 def _is_null_of_nothing(items: Sequence[Item], grouped: GroupBy) -> bool:
     """True when all items of a global aggregate are NULL where there are no rows."""
-    names = frozenset(call.name for call in grouped.calls if call.function not in COUNTS)
+    names = frozenset(c.name for c in grouped.calls if c.aggregate.of_nothing is None)
     return all(is_null_with(item.value, names) for item in items)

@@ -1,4 +1,4 @@
-"""The entries of FROM, and what they become together."""
+"""The entries of FROM, and the plan that they become together."""
 
 from __future__ import annotations
 

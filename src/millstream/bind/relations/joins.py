@@ -16,7 +16,7 @@ from millstream.algebra.expressions import (
     conjunction,
     conjuncts,
 )
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, transform
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts
@@ -32,13 +32,9 @@ from millstream.operators import (
     Join,
     LookupJoin,
     NonRetroactiveJoin,
-    Now,
     Project,
-    Range,
-    RangeSlide,
-    Rows,
     SemiJoin,
-    Unbounded,
+    TableScan,
     UnionAll,
 )
 from millstream.operators.project import handed_on
@@ -162,7 +158,7 @@ class Joins:
     ) -> Node:
         if entry.is_non_retroactive:
             self._check_tuples(left, entry)
-            return NonRetroactiveJoin(condition, kind == "left", left, right)
+            return NonRetroactiveJoin(condition, kind == "left", left, transform(right, _as_before))
         match kind:
             case "semi":
                 return SemiJoin(condition, left, right)
@@ -259,10 +255,15 @@ def _equal_keys(
     return keys, rest
 
 
+def _as_before(node: Node) -> Node:
+    """A table that also emits what was in it just before its first modification."""
+    return replace(node, non_retroactive=True) if isinstance(node, TableScan) else node
+
+
 def is_of_one_stream(node: Node) -> bool:
     """True for rows that are elements of a stream in a window, each by itself."""
     if isinstance(node, (Filter, Project, LookupJoin)):
         return is_of_one_stream(node.input)
     if isinstance(node, NonRetroactiveJoin):
         return is_of_one_stream(node.left)
-    return isinstance(node, (Now, Range, RangeSlide, Rows, Unbounded))
+    return node.is_window

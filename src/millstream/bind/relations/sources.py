@@ -34,6 +34,8 @@ class Sources:
     test: Test
     stamped: bool = False
     notices: list[Notice] = field(default_factory=list)
+    found: list[Stream | Table | View] = field(default_factory=list)
+    """What was found in the catalog under the names in FROM."""
 
     def bind(self, select: exp.Select) -> Joined | None:
         """The input plan and the names it offers; None without FROM."""
@@ -131,15 +133,15 @@ class Sources:
         if owner := node.args.get("db"):
             return self._side(owner, node)
         try:
-            return self.catalog.find(node.name)
+            self.found.append(self.catalog.find(node.name))
         except MillstreamError as error:
             raise error.at(place_of(node.this, self.text)) from None
+        return self.found[-1]
 
     def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
         """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
-        found = self.catalog.entries.get(owner.name.lower())
-        if isinstance(found, Table):
-            found = found.changes
+        named = self.catalog.entries.get(owner.name.lower())
+        found = named.changes if isinstance(named, Table) else named
         if not isinstance(found, Stream):
             raise self.catalog.missing("stream", owner.name).at(place_of(owner, self.text))
         if node.name.lower() not in SIDES:
@@ -148,6 +150,8 @@ class Sources:
                 place_of(node.this, self.text),
                 hint=f"Write {found.name}.late or {found.name}.errors.",
             )
+        assert named is not None
+        self.found.append(named)
         return found.side(node.name.lower())
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
@@ -222,7 +226,7 @@ def _stamped(entry: Entry) -> Entry:
 
 
 def _is_join(inner: exp.Expr) -> bool:
-    """True for what stands in parentheses and is no query: names, and joins of them."""
+    """True for names, and joins of names, in parentheses; they are no query."""
     if isinstance(inner, exp.Table):
         return True
     return isinstance(inner, exp.Subquery) and any(

@@ -9,7 +9,7 @@ from millstream.operators import Scan, TableScan
 
 
 def domain_of(plan: Node) -> Domain:
-    """The time domain of what a plan rests on."""
+    """The time domain of the streams below a plan."""
     return next((domain for domain, _ in _clocks(plan)), Domain.INTEGER)
 
 

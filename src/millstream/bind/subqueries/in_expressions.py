@@ -19,8 +19,9 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from millstream.aggregates.builtin import result_type
 from millstream.aggregates.call import AggregateCall
+from millstream.aggregates.count import COUNT
+from millstream.aggregates.extremes import MAX, MIN
 from millstream.algebra.expressions import (
     TRUE,
     Call,
@@ -257,16 +258,19 @@ class Subqueries:
     ) -> tuple[Column, Column, Column, Column]:
         """Hidden columns: whether there are rows, whether NULLs, the least and the most value."""
         value = self._column(node, answer, outer)
-        if result_type("min", value.type) is None:
+        if MIN.result(value.type) is None:
             raise MillstreamError(
                 f"ANY, SOME and ALL cannot compare with {a(value.type)}",
                 place_of(node, self.queries.text),
                 hint="Write EXISTS with a condition.",
             )
-        calls = (*_counts(), *(AggregateCall(f"#{f}", f, ("#arg0",), value.type) for f in _ENDS))
-        ends = [Column(f"#{function}", value.type) for function in _ENDS]
-        found = self._per_domain(node, answer, outer, calls, value, ends)
-        return found[0], found[1], found[2], found[3]
+        calls = (
+            *_counts(),
+            *(AggregateCall(f"#{f.name}", f, ("#arg0",), value.type) for f in _ENDS),
+        )
+        ends = [Column(f"#{end.name}", value.type) for end in _ENDS]
+        columns = self._per_domain(node, answer, outer, calls, value, ends)
+        return columns[0], columns[1], columns[2], columns[3]
 
     def _presence(
         self, node: exp.Expr, answer: Answer, outer: Outer | None
@@ -337,13 +341,13 @@ class Subqueries:
         self.hidden |= dict.fromkeys(names, hidden)
 
 
-_ENDS = ("min", "max")
+_ENDS = (MIN, MAX)
 
 
 def _counts() -> tuple[AggregateCall, AggregateCall]:
     return (
-        AggregateCall("#rows", "count", (), INTEGER),
-        AggregateCall("#full", "count", ("#arg0",), INTEGER),
+        AggregateCall("#rows", COUNT, (), INTEGER),
+        AggregateCall("#full", COUNT, ("#arg0",), INTEGER),
     )
 
 
@@ -356,8 +360,8 @@ def _or_null(plan: Node, outer: Outer | None, value: Column) -> Node:
     null = Literal(None, value.type)
     if outer is not None:
         return completed(plan, outer.hole, [null])
-    if result_type("max", value.type) is not None:
-        call = AggregateCall(value.name, "max", ("#arg0",), value.type)
+    if MAX.result(value.type) is not None:
+        call = AggregateCall(value.name, MAX, ("#arg0",), value.type)
         return GroupBy((), (call,), Project((("#arg0", value),), plan))
     counted = GroupBy((), _counts()[:1], Project((), plan))
     one = Distinct(Project((("#one", Literal(1, INTEGER)),), counted))

@@ -1,5 +1,5 @@
-"""Tables: what they begin with, and what statements do to them.
+"""Tables: their first rows, and the changes that statements make.
 
-`declared` binds CREATE TABLE, `modifications` INSERT, UPDATE and DELETE, and `histories` keeps what
-has changed in which table, and when.
+`declared` binds CREATE TABLE, `modifications` INSERT, UPDATE and DELETE, and `histories` keeps the
+changes of every table, by time.
 """

@@ -26,6 +26,7 @@ from millstream.bind.names.words import check_result_name
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import CURRENT_TIME, STATEMENTS, Fields, Stream, Table
 from millstream.columns.keys import factorize
+from millstream.connect.options import OF_TABLES
 from millstream.errors import MillstreamError, closest
 from millstream.lang import CreateTable
 from millstream.operators import StaticTable
@@ -39,7 +40,7 @@ TIMES: dict[str, pa.DataType | None] = {
 
 
 class Reader(Protocol):
-    """Reads what tables begin with."""
+    """Reads the first rows of tables."""
 
     def load(
         self, url: str, name: str, schema: pa.Schema, options: Mapping[str, str]
@@ -104,7 +105,7 @@ def modifications(table: Table, time: pa.DataType | None, **more: Any) -> Stream
 
 
 def static_table(name: str, rows: pa.RecordBatch) -> StaticTable:
-    """Rows under a name and a digest of what is in them."""
+    """Rows under a name and a digest of their content."""
     return StaticTable(name, hashlib.sha256(rows.serialize()).hexdigest()[:16], rows)
 
 
@@ -116,14 +117,10 @@ clock."""
 def _time(statement: CreateTable, options: dict[str, str]) -> Time:
     """What the declaration says about the times of changes."""
     if (said := options.pop("time", None)) is not None:
-        if said.lower() not in TIMES:
-            near = closest(said, list(TIMES))
-            raise MillstreamError(
-                f'option "time" cannot be "{said}"',
-                option_place(statement, "time"),
-                hint=f"Did you mean {near}?" if near else f"Write one of {', '.join(TIMES)}.",
-            )
-        return (TIMES[said.lower()],)
+        try:
+            return (TIMES[OF_TABLES.read({"time": said})["time"]],)
+        except MillstreamError as error:
+            raise error.at(option_place(statement, "time")) from None
     if statement.slack is not None:
         return (INTEGER if statement.slack.unit is None else TIMESTAMP,)
     return ()
@@ -283,8 +280,9 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
 
 
 def _no_option(name: str, statement: CreateTable) -> MillstreamError:
+    near = closest(name, OF_TABLES.names)
     return MillstreamError(
         f'option "{name}" of table "{statement.name}" does not exist',
         option_place(statement, name),
-        hint="Did you mean time?" if closest(name, ("time",)) else "Without SOURCE there is time.",
+        hint=f"Did you mean {near}?" if near else "Without SOURCE there is time.",
     )

@@ -1,9 +1,9 @@
-"""What statements have done to tables: the rows they begin with, and what changed when."""
+"""Histories of tables: their first rows, and the changes that statements make, by time."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,38 +20,43 @@ from millstream.errors import MillstreamError, Place
 from millstream.lang import Modification, place_of
 
 Change = tuple[int, str, pa.RecordBatch]
-"""When, what is done, and the rows it is done with."""
-
-Feed = Callable[[Stream, pa.RecordBatch], None]
-"""Takes rows for the stream of a table's modifications, while a job runs."""
+"""The instant of a change, its operation, and its rows."""
 
 
 @dataclass
 class TableHistories:
     """The tables of a catalog that statements change.
 
-    `readers` names the queries that read a table. Once a job has been started, `feed` takes later
-    changes; they are put into `folder`.
+    While a job follows its sources (`is_fed`), later changes are not taken into what tables begin
+    with, but wait in `outbox`, each with the stream it is for; their place is in `folder`.
     """
 
     catalog: Catalog
-    readers: Callable[[Table], list[str]]
     books: dict[str, TableHistory] = field(default_factory=dict)
-    feed: Feed | None = None
+    is_fed: bool = False
     folder: str = ""
+    outbox: list[tuple[Stream, pa.RecordBatch]] = field(default_factory=list)
+    _own: set[str] = field(default_factory=set)
+    """The tables whose books are not shared with those of another catalog."""
+
+    def copy(self, catalog: Catalog) -> TableHistories:
+        """The histories for a copy of the catalog; a book is copied when it is written to."""
+        self._own.clear()
+        return TableHistories(catalog, dict(self.books), self.is_fed, self.folder)
 
     def open(self, table: Table) -> None:
         """Begin with a table as it was declared."""
         self.books[table.name] = TableHistory(table, table.content.rows)
+        self._own.add(table.name)
 
     def modify(self, statement: Modification, text: str) -> None:
-        """Carry out a statement: on what the table begins with, or as a change at its time."""
+        """Carry out a statement on the first rows of the table, or as a change at its time."""
         table = self._table(statement)
         bound_change, kind = bind_modification(statement, table, text)
         if kind is not None:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))
-        if self.feed is not None and table.changes is not None:
+        if self.is_fed and table.changes is not None:
             self._put(table)
             self._feed(table, bound_change)
             return
@@ -74,7 +79,7 @@ class TableHistories:
         return replace(stream, base=self.folder) if stream.source == STATEMENTS else stream
 
     def recall(self, table: Table, batches: list[pa.RecordBatch]) -> None:
-        """Take in what was fed before, in this run or an earlier one."""
+        """Take in the changes that were fed before, in this run or an earlier one."""
         stream, book = table.changes, self._book(table)
         assert stream is not None
         book.fed = []
@@ -88,7 +93,7 @@ class TableHistories:
                 book.fed.append((at, op, data.slice(i, 1)))
 
     def refresh(self, beats: Mapping[str, int]) -> None:
-        """Let queries that are added to a running job begin with what tables hold by now."""
+        """Let queries that are added to a running job begin with the rows that tables hold."""
         for table in list(self.catalog.entries.values()):
             if isinstance(table, Table) and table.name in beats and self._is_ours(table):
                 rows = self._book(table).as_of(beats[table.name])
@@ -138,15 +143,15 @@ class TableHistories:
         return table
 
     def _check_unread(self, table: Table, hint: str) -> None:
-        if readers := self.readers(table):
+        if readers := self.catalog.readers_of(table.name):
+            named = ", ".join(map(str, readers))
             raise MillstreamError(
-                f'table "{table.name}" is read by {", ".join(readers)} as a table that never '
-                "changes",
+                f'table "{table.name}" is read by {named} as a table that never changes',
                 hint=hint,
             )
 
     def _feed(self, table: Table, bound_change: BoundChange) -> None:
-        assert table.changes is not None and self.feed is not None
+        assert table.changes is not None
         if bound_change.at is None and not table.changes.is_internal:
             raise MillstreamError(
                 f'a change of table "{table.name}" needs a time while the job runs',
@@ -155,10 +160,15 @@ class TableHistories:
         done = self._book(table).feed(bound_change, time.time_ns() // 1000)
         if done:
             stream = self.placed(table.changes)
-            self.feed(stream, stream_rows(stream, done))
+            self.outbox.append((stream, stream_rows(stream, done)))
 
     def _book(self, table: Table) -> TableHistory:
-        return self.books.setdefault(table.name, TableHistory(table, table.content.rows))
+        if table.name not in self.books:
+            self.open(table)
+        elif table.name not in self._own:
+            self.books[table.name] = self.books[table.name].copy()
+            self._own.add(table.name)
+        return self.books[table.name]
 
     def _put(self, table: Table) -> None:
         self.catalog.entries[table.name.lower()] = table
@@ -166,7 +176,7 @@ class TableHistories:
 
 @dataclass
 class TableHistory:
-    """What statements have done to a table: the rows it begins with, and what changed when.
+    """The history of a table: its first rows, and the changes that statements make, by time.
 
     Statements are carried out in the order of their time, those of one time as they were written,
     each on what those before it left. `fed` are changes that went to a job while it ran.
@@ -180,6 +190,14 @@ class TableHistory:
 
     def __post_init__(self) -> None:
         self.content = self.present = self.loaded
+
+    def copy(self) -> TableHistory:
+        """A history that can be gone on with without changing this one."""
+        other = TableHistory(
+            self.table, self.loaded, list(self.bound_changes), list(self.emitted), list(self.fed)
+        )
+        other.content, other.present = self.content, self.present
+        return other
 
     def write(self, bound_change: BoundChange) -> int:
         """Take a statement in, before the job runs; gives how many earlier changes still stand."""
@@ -197,7 +215,7 @@ class TableHistory:
         return 0
 
     def feed(self, bound_change: BoundChange, now: int) -> list[Change]:
-        """Take a statement in while the job runs; gives what it does."""
+        """Take in a statement while the job runs; gives its changes."""
         at = now if bound_change.at is None else bound_change.at
         ops = bound_change.ops(self.as_of(at), self.table.key)
         done = [(at, op, rows) for op, rows in ops if rows.num_rows]

@@ -25,10 +25,11 @@ BEGINNINGS = ("SELECT", *dict.fromkeys(words.split()[0] for words in READERS), "
 def read_statement(parser: Grammar) -> Statement:
     """Take a statement: a query, or what the words at its beginning stand for."""
     first = parser.current
-    if parser.at_query():
+    word = _word(first)
+    is_call = word not in (*BEGINNINGS, *NOT_YET, *NEVER) and parser.at_bare_call()
+    if parser.at_query() or is_call:
         query = parser.parse_query()
         return QueryStatement(query=query, place=parser.since(first))
-    word = _word(first)
     word = SHORT.get(word, word)
     pair = f"{word} {_word(parser.following)}"
     if pair in READERS:
@@ -64,8 +65,9 @@ def _wrong_second_word(parser: Grammar, first: str) -> NoReturn:
         )
     words = [pair.split()[1] for pair in READERS if pair.startswith(f"{first} ")]
     near = closest(parser.current.text, words) if parser.current else None
+    listed = " or ".join((", ".join(words[:-1]), words[-1])) if words[1:] else words[0]
     parser.expect(
-        f"{', '.join(words[:-1])} or {words[-1]} after {first}",
+        f"{listed} after {first}",
         hint=f"Did you mean {near}?" if near else None,
     )
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from millstream.lang.grammar.sources import Sources
+from millstream.lang.grammar.core import Core
 
 _BEGIN_EXPRESSION = {
     TokenType.NUMBER,
@@ -38,7 +38,7 @@ _OPERATORS = {
 }
 
 
-class Bare(Sources):
+class Bare(Core):
     """Queries without the word SELECT."""
 
     def at_query(self) -> bool:
@@ -47,7 +47,7 @@ class Bare(Sources):
 
     def parse_query(self) -> exp.Expr:
         """Take a whole query; parentheses around all of it are dropped."""
-        if self._at_bare_expression():
+        if self._at_bare_expression() or self.at_bare_call():
             return self._parse_bare_expression()
         return super().parse_query()
 
@@ -138,9 +138,14 @@ class Bare(Sources):
         """Whether an expression with a subquery stands here instead of a query."""
         if self._curr.token_type == TokenType.L_PAREN:
             return self.kind_after_parentheses() in _OPERATORS
-        call = self._curr.token_type == TokenType.VAR and self._next.token_type == TokenType.L_PAREN
-        if self._at_stream_operator() or not (call or self._curr.token_type in _BEGIN_EXPRESSION):
-            return False
+        return self._curr.token_type in _BEGIN_EXPRESSION and self._holds_subquery()
+
+    def at_bare_call(self) -> bool:
+        """Whether a call with a subquery stands here; a query where nothing else can stand."""
+        named = self._is_name(self._curr) and self._next.token_type == TokenType.L_PAREN
+        return named and not self._at_stream_operator() and self._holds_subquery()
+
+    def _holds_subquery(self) -> bool:
         kinds = [token.token_type for token in self._tokens[self._index :]]
         return (TokenType.L_PAREN, TokenType.SELECT) in pairwise(kinds)
 

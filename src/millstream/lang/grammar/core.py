@@ -10,7 +10,8 @@ from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError, closest
 from millstream.lang.grammar.faults import Faults
-from millstream.lang.nodes import STREAM_OPERATORS, TypeName
+from millstream.lang.interval import Interval
+from millstream.lang.nodes import STREAM_OPERATORS, StreamWindow, ToStream, TypeName
 from millstream.lang.tokens import RESERVED, SOFT
 from millstream.lang.types import SECOND_WORDS, canonical_type
 
@@ -19,7 +20,8 @@ class Core(Faults):
     """Which words may be names, the types of columns, and what families of statements read with.
 
     The methods without an underscore are for `families/`: they look at the current token, and take
-    it when it is the one that is asked for.
+    it when it is the one that is asked for. Those that are not implemented here are what the parts
+    of the grammar, which lie side by side on this class, ask of each other.
     """
 
     ID_VAR_TOKENS: ClassVar = {TokenType.VAR, *SOFT.values()}
@@ -185,6 +187,33 @@ class Core(Faults):
             self.expect("a whole number")
         self._advance()
         return int(self._prev.text[:9])
+
+    def at_query(self) -> bool:
+        """Whether a query begins here (`queries`, `bare`)."""
+        raise NotImplementedError
+
+    def parse_query(self) -> exp.Expr:
+        """Take a whole query (`queries`, `bare`)."""
+        raise NotImplementedError
+
+    def read_length(self, word: str) -> Interval:
+        """Take a length of time after a word (`windows`)."""
+        raise NotImplementedError
+
+    def _parse_whole_query(self) -> exp.Expr:
+        raise NotImplementedError
+
+    def _parse_to_stream(self) -> ToStream:
+        raise NotImplementedError
+
+    def _parse_select_body(self) -> exp.Select:
+        raise NotImplementedError
+
+    def _parse_source_name(self) -> exp.Table:
+        raise NotImplementedError
+
+    def _parse_stream_window(self) -> StreamWindow | None:
+        raise NotImplementedError
 
     def _at_stream_operator(self) -> bool:
         return (

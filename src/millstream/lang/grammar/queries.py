@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from millstream.lang.grammar.selects import Selects
+from millstream.lang.grammar.core import Core
 from millstream.lang.nodes import ToStream
 
 
-class Queries(Selects):
+class Queries(Core):
     """Whole queries, alone or inside others."""
 
     def parse_query(self) -> exp.Expr:

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.tokens import TokenType
 
-from millstream.lang.grammar.queries import Queries
-from millstream.lang.grammar.windows import Windows
+from millstream.lang.grammar.core import Core
 
 
-class Sources(Queries, Windows):
+class Sources(Core):
     """The FROM clause."""
 
     JOIN_METHODS: ClassVar = {TokenType.NATURAL}
@@ -38,12 +37,17 @@ class Sources(Queries, Windows):
     def _parse_wrapped_source(self) -> exp.Subquery:
         """Take the rest of a subquery, or of joins in parentheses."""
         if self.at_query() and self._curr.token_type != TokenType.L_PAREN:
-            inner = self._parse_whole_query()
+            inner: Any = self._parse_whole_query()
         else:
             inner = self._parse_table()
             for join in iter(self._parse_join, None):
                 inner.append("joins", join)
             if isinstance(inner, exp.Subquery) and not inner.args.get("joins"):
+                if (
+                    isinstance(inner.this, exp.Table)
+                    and self._curr.token_type in self.SET_OPERATIONS
+                ):
+                    inner = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
                 inner = self._parse_query_modifiers(self._parse_set_operations(inner))
         self._match_r_paren()
         return self.expression(exp.Subquery(this=inner))

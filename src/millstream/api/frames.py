@@ -1,0 +1,126 @@
+"""Spark's DataFrames as streams and tables: their columns, their order, their lengths of time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millstream.algebra.changes import no_rows
+from millstream.algebra.time import Domain
+from millstream.algebra.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    type_name,
+)
+from millstream.bind.relations.windows import length_in
+from millstream.bind.tables.declared import static_table
+from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
+from millstream.errors import MillstreamError
+from millstream.lang import interval_from_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Length = int | str | None
+
+
+def stream_of(
+    name: str,
+    frame: DataFrame,
+    order_by: str | None,
+    slack: int | str,
+    ahead: Length,
+    idle: Length,
+) -> Stream:
+    """The stream that a DataFrame gives."""
+    columns = _columns(name, frame, "stream")
+    if order_by not in (None, CURRENT_TIME):
+        _check_order(columns, str(order_by), name)
+    return _timed(Stream(name, columns, order_by, foreign=True), slack, ahead, idle)
+
+
+def table_of(
+    name: str,
+    frame: DataFrame,
+    key: Sequence[str],
+    non_retroactive: bool,
+    slack: int | str,
+    idle: Length,
+) -> Table:
+    """The table whose modifications a DataFrame gives, in the columns `op` and `ts`."""
+    columns = _columns(name, frame, "table")
+    for wanted in ("op", "ts", *key):
+        if wanted not in dict(columns):
+            raise MillstreamError(f'column "{wanted}" does not exist in the DataFrame for "{name}"')
+    _check_order(columns, "ts", name)
+    bare = Stream(name, columns, "ts", foreign=True, op="op", keyed=bool(key))
+    data = tuple(column for column in columns if column[0] not in ("op", "ts"))
+    content = static_table(name, no_rows(pa.schema(list(data))))
+    return Table(name, data, tuple(key), content, non_retroactive, _timed(bare, slack, None, idle))
+
+
+def _columns(name: str, frame: DataFrame, kind: str) -> Fields:
+    """The columns of a DataFrame, if it is one that streams."""
+    if not frame.isStreaming:
+        raise MillstreamError(
+            f'the DataFrame for {kind} "{name}" is not a streaming one',
+            hint="Make it with spark.readStream.",
+        )
+    return tuple((f.name, _arrow_type(f, name)) for f in frame.schema.fields)
+
+
+def _check_order(columns: Fields, order_by: str, name: str) -> None:
+    if order_by not in dict(columns):
+        raise MillstreamError(f'column "{order_by}" does not exist in the DataFrame for "{name}"')
+    kind = dict(columns)[order_by]
+    if kind not in (TIMESTAMP, INTEGER):
+        raise MillstreamError(
+            f'a stream cannot be ordered by "{order_by}", a {type_name(kind)}',
+            hint="Order by a timestamp or an integer.",
+        )
+
+
+def _timed(bare: Stream, slack: int | str, ahead: Length, idle: Length) -> Stream:
+    """A stream with its lengths of time."""
+    return replace(
+        bare,
+        slack=_length(slack, bare.domain, bare.name) or 0,
+        ahead=_length(ahead, bare.domain, bare.name),
+        idle=_length(idle, Domain.TIMESTAMP, bare.name),
+    )
+
+
+def _length(value: Length, domain: Domain, name: str) -> int | None:
+    if value is None or isinstance(value, int):
+        return value
+    return length_in(interval_from_text(value), domain, name, None)
+
+
+def _arrow_type(field: Any, stream: str) -> pa.DataType:
+    name = field.dataType.simpleString()
+    if name.startswith("decimal"):
+        return pa.decimal128(field.dataType.precision, field.dataType.scale)
+    if name.startswith("interval"):
+        return INTERVAL
+    kinds = {
+        **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), INTEGER),
+        **dict.fromkeys(("float", "double"), DOUBLE),
+        **dict.fromkeys(("timestamp", "timestamp_ntz"), TIMESTAMP),
+        "string": STRING,
+        "boolean": BOOLEAN,
+        "date": DATE,
+    }
+    if name not in kinds:
+        raise MillstreamError(
+            f'column "{field.name}" of stream "{stream}" has the type {name}',
+            hint="Select or cast it to a type Millstream has.",
+        )
+    return kinds[name]

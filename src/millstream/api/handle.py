@@ -1,0 +1,96 @@
+"""Handles of registered queries: their notices, plans, and the ways to their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from millstream.database.registry import Life
+from millstream.engine.log import last_batch, read_log
+from millstream.engine.outputs import COMPLETE, Query
+from millstream.errors import MillstreamError, Notice
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from millstream.api.connection import Connection
+
+
+class QueryHandle:
+    """A registered query: its notices, and the ways to its answer."""
+
+    def __init__(self, connection: Connection, query: Query) -> None:
+        self._connection, self._query = connection, query
+
+    def __repr__(self) -> str:
+        return f"<query {self.name} ({self._query.form}): {self._query.text}>"
+
+    @property
+    def name(self) -> str:
+        return self._query.name
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """The defaults that were used, and what else its author should know."""
+        return self._query.notices
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._query.result_schema
+
+    @property
+    def life(self) -> str:
+        """Where the query is in its life: "registered", "running", "failed" or "dropped"."""
+        return str(self._connection.database.life_of(self._query))
+
+    def explain(self, stage: str = "optimized") -> str:
+        """The plan at a stage; "cost" goes by what the job has measured, if it runs or has run."""
+        return self._connection.database.explain(self._query, stage)
+
+    def picture(self, stage: str = "optimized") -> str:
+        """The plan as a picture, SVG text; the colours of its edges are their update patterns."""
+        return self._connection.database.picture([self._query], stage)
+
+    def subscribe(self, callback: Callable[[pa.RecordBatch], None]) -> None:
+        """Call the function with every batch of new rows, as they come.
+
+        A stored result gives its changes, with `op` and `ts`.
+        """
+        self._connection.callbacks.add(self._emitted, callback)
+        self._connection.database.want_changes(self.name)
+
+    def table(self) -> pa.Table:
+        """The current content: what a stored result holds now, or all rows of a stream so far."""
+        if self._connection.database.life_of(self._query) is Life.DROPPED:
+            raise MillstreamError(
+                f'query "{self.name}" has been dropped', hint="Register it again with db.query."
+            )
+        if self._query.form == COMPLETE:
+            content = self._connection.content(self.name)
+            if content is None:
+                return pa.Table.from_batches([], schema=self._query.plan.schema)
+            return pa.Table.from_batches([content])
+        return read_log(self._connection.log.folder, self.name, self._query.result_schema)
+
+    def dataframe(self) -> DataFrame:
+        """The result as a Spark streaming DataFrame; of a stored result its changes."""
+        from millstream.spark.result_source import ResultSource, spark_schema
+
+        self._connection.database.want_changes(self.name)
+        session = self._connection.spark
+        session.dataSource.register(ResultSource)
+        reader = session.readStream.format("millstream").option("query", self._emitted)
+        reader = reader.option("folder", self._connection.log.folder.url)
+        return reader.option("schema", spark_schema(self._query.result_schema)).load()
+
+    @property
+    def batch(self) -> int:
+        """The number of the last finished batch whose rows can be read."""
+        return last_batch(self._connection.log.folder)
+
+    @property
+    def _emitted(self) -> str:
+        """The result under which rows come as they happen."""
+        return f"{self.name}.changes" if self._query.form == COMPLETE else self.name

@@ -1,0 +1,177 @@
+"""JSON lines: one object per line, a missing key is NULL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from millstream.connect.casting import from_text, from_values, refusal
+from millstream.connect.files.json_row import (
+    DEEPEST,
+    Number,
+    Refused,
+    cells_of,
+    heartbeat_of,
+    is_deep,
+    keys_of,
+)
+from millstream.connect.files.records import Records
+from millstream.connect.files.text_source import Part, TextSource, good_part
+from millstream.connect.source import ERRORS, ReadBatch
+
+
+@dataclass(frozen=True)
+class JsonSource(TextSource):
+    """JSON lines records.
+
+    A key is a column's name, or else the same in another case; a missing key or null is NULL, other
+    keys are ignored. Numbers are also read from strings, strings from numbers and booleans (as they
+    are written), integers also from `2.0`. Timestamps and dates are strings, as in CSV; a number is
+    not a timestamp, because its unit would be a guess. An interval is a number of seconds or
+    `hours:minutes:seconds`. An array or object is never a value of a declared column.
+
+    The line `{"$heartbeat": t}` is not a row: t (a timestamp string, or an integer as it stands) is
+    the source's own heartbeat. It takes an arrival number, so numbers do not depend on the cuts.
+    """
+
+    leaf = 32
+
+    def parse(self, records: Records, file: str, seq: int, columns: Sequence[str]) -> ReadBatch:
+        data = records.data.tobytes()
+        if b'"$heartbeat"' not in data:
+            return super().parse(records, file, seq, columns)
+        named = {i: heartbeat_of(records.raw(i)) for i in _naming_heartbeat(records, data)}
+        beats = {i: beat for i, beat in named.items() if beat is not None}
+        kept = np.setdiff1d(np.arange(len(records)), np.fromiter(beats, np.int64, len(beats)))
+        read_batch = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
+        places = pa.array(kept[read_batch.errors["seq"].to_numpy()] + seq)
+        errors = pa.record_batch([places, *read_batch.errors.columns[1:]], schema=ERRORS)
+        told = tuple((i + seq, beat) for i, beat in sorted(beats.items()))
+        return replace(read_batch, seq=kept[read_batch.seq] + seq, errors=errors, beats=told)
+
+    def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
+        if not _all_braced(records, low, high) or _any_deep(records, low, high):
+            return None
+        data = records.piece(low, high)
+        keys, values = keys_of(records.raw(low), self.schema.names)
+        asked = [
+            _read_as(key, field.type, values.get(key)) for field, key in zip(self.schema, keys)
+        ]
+        try:
+            str(data, "utf-8")
+            table = _read(data, pa.schema(asked))
+        except (pa.ArrowInvalid, UnicodeDecodeError):
+            return None
+        if table.num_rows != high - low or _mixes_cases(data, self.schema.names, keys):
+            return None
+        raw = [_whole(table[key]) for key in keys]
+        if any(_other_case(records, low, column, key) for column, key in zip(raw, keys)):
+            return None
+        done = [from_values(_seconds(c, t), t) for c, t in zip(raw, self.schema.types)]
+
+        def why(column: int, row: int) -> str:
+            cell = raw[column][row].as_py()
+            return refusal(self.schema.names[column], cell, self.schema.types[column])
+
+        return good_part(
+            np.arange(low, high), [c.values for c in done], [c.bad for c in done], why, {}
+        )
+
+    def slow(self, records: Records, low: int, high: int, file: str) -> Part:
+        rows = {i: cells_of(records.raw(i), self.schema) for i in range(low, high)}
+        bad = {i: str(row) for i, row in rows.items() if isinstance(row, Refused)}
+        good = {i: row for i, row in rows.items() if i not in bad}
+        cells = [
+            pa.array([row[c] for row in good.values()], pa.string())
+            for c in range(len(self.schema))
+        ]
+        done = [from_text(text, type) for text, type in zip(cells, self.schema.types)]
+
+        def why(column: int, row: int) -> str:
+            cell = cells[column][row].as_py()
+            return refusal(self.schema.names[column], cell, self.schema.types[column])
+
+        index = np.fromiter(good, np.int64, len(good))
+        return good_part(index, [c.values for c in done], [c.bad for c in done], why, bad)
+
+
+def _read(data: memoryview, schema: pa.Schema) -> pa.Table:
+    return pyarrow.json.read_json(
+        pa.BufferReader(data),
+        pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+        pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+    )
+
+
+def _read_as(key: str, type: pa.DataType, example: Any) -> pa.Field:
+    """The type Arrow should read a column as, given what the first record has there."""
+    text = isinstance(example, str) and not isinstance(example, Number)
+    if pa.types.is_duration(type):
+        return pa.field(key, pa.string() if text else pa.decimal128(24, 6))
+    if pa.types.is_timestamp(type) or pa.types.is_date(type):
+        return pa.field(key, pa.string())
+    return pa.field(key, pa.string() if text and not pa.types.is_decimal(type) else type)
+
+
+def _seconds(column: pa.Array, type: pa.DataType) -> pa.Array:
+    if pa.types.is_duration(type) and pa.types.is_decimal(column.type):
+        return column.cast(pa.string())
+    return column
+
+
+def _all_braced(records: Records, low: int, high: int) -> bool:
+    """Whether every record begins with { and ends with }, so that none spans several lines."""
+    data, ends = records.data, records.ends[low:high].copy()
+    for line_end in b"\n\r":
+        ends -= data[np.maximum(ends - 1, 0)] == line_end
+    opened = data[records.starts[low:high]] == ord("{")
+    return bool(opened.all() and (data[np.maximum(ends - 1, 0)] == ord("}")).all())
+
+
+def _any_deep(records: Records, low: int, high: int) -> bool:
+    """Whether some record is nested too deeply; only those with many brackets are looked at."""
+    start = records.starts[low]
+    brackets = (np.frombuffer(records.piece(low, high), np.uint8) | 0x20) == ord("{")
+    if brackets.sum() <= DEEPEST:
+        return False
+    counts = np.add.reduceat(brackets, records.starts[low:high] - start, dtype=np.int64)
+    return any(is_deep(records.raw(low + int(i))) for i in np.flatnonzero(counts > DEEPEST))
+
+
+def _mixes_cases(data: memoryview, names: list[str], keys: list[str]) -> bool:
+    """Whether a column read under a key in another case may also be there under its own name."""
+    others = [name for name, key in zip(names, keys) if name != key]
+    return bool(others) and any(f'"{name}"'.encode() in bytes(data) for name in others)
+
+
+def _other_case(records: Records, low: int, column: pa.Array, key: str) -> bool:
+    """Whether some record that lacks a key may have it in another case."""
+    if not column.null_count:
+        return False
+    missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + low
+    name = re.escape(key.encode())
+    pattern = re.compile(rb'"' + name + rb'"\s*:\s*(?!(?-i:null)\b)\S', re.IGNORECASE)
+    return pattern.search(_bytes_of(records, missing).data) is not None
+
+
+def _bytes_of(records: Records, chosen: np.ndarray) -> np.ndarray:
+    """The bytes of some records, one after the other."""
+    starts, ends = records.starts[chosen], records.ends[chosen]
+    sizes = ends - starts
+    shift = np.repeat(starts - (sizes.cumsum() - sizes), sizes)
+    return records.data[shift + np.arange(sizes.sum())]
+
+
+def _naming_heartbeat(records: Records, data: bytes) -> list[int]:
+    places = np.array([found.start() for found in re.finditer(rb'"\$heartbeat"', data)])
+    return np.unique(np.searchsorted(records.starts, places, side="right") - 1).tolist()
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

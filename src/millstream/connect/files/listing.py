@@ -1,0 +1,142 @@
+"""The files behind a source: one file, a folder or a glob, in the order of their names."""
+
+from __future__ import annotations
+
+import glob
+import os
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from millstream.errors import MillstreamError, closest
+
+ENDINGS = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+}
+FORMATS = ("csv", "jsonl", "parquet")
+PACKED = (".gz", ".bz2", ".zst", ".zip", ".xz")
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a path, folder or glob, listed again on every call when they are followed.
+
+    Law: the files are one sequence, in the order of their names. A file counts as finished once
+    one with a later name exists; a new file with an earlier name than the one being read has no
+    place in the sequence and is not read.
+    """
+
+    path: str
+    follow: bool
+    format: str | None = None
+
+    def all(self) -> list[str]:
+        return self._list() if self.follow else self._listed
+
+    def first(self) -> str | None:
+        files = self.all()
+        return files[0] if files else None
+
+    def after(self, file: str) -> str | None:
+        files = self.all()
+        place = bisect_right(files, file)
+        return files[place] if place < len(files) else None
+
+    @property
+    def is_many(self) -> bool:
+        return glob.has_magic(self.path) or os.path.isdir(self.path)
+
+    @cached_property
+    def _listed(self) -> list[str]:
+        return self._list()
+
+    def _list(self) -> list[str]:
+        if os.path.isdir(self.path):
+            names = [os.path.join(self.path, name) for name in os.listdir(self.path)]
+        elif glob.has_magic(self.path) and not os.path.exists(self.path):
+            names = glob.glob(self.path, recursive=True)
+        else:
+            return [self.path]
+        return sorted(name for name in names if self._counts(name))
+
+    def _counts(self, file: str) -> bool:
+        """Leave out folders, hidden files and markers such as _SUCCESS, and other formats."""
+        name = os.path.basename(file)
+        if name.startswith((".", "_")) or not os.path.isfile(file):
+            return False
+        if glob.has_magic(self.path) or self.format is None:
+            return True
+        known = ENDINGS.get(_ending(file))
+        return known in (None, self.format)
+
+
+def path_of(url: str, base: str) -> str:
+    """Where a SOURCE points to, relative to the script's folder."""
+    return os.path.abspath(os.path.join(base, os.path.expanduser(url.removeprefix("file://"))))
+
+
+def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
+    """The files a SOURCE names, relative to the script's folder; at least one, unless followed."""
+    path = path_of(url, base)
+    files = Files(path, follow, format)
+    if glob.has_magic(path) and not os.path.exists(path):
+        if not files.all() and not follow:
+            raise MillstreamError(
+                f'no file matches "{url}"', hint=f"The pattern is looked up in {base}."
+            )
+    elif os.path.isdir(path):
+        if not files.all() and not follow:
+            raise MillstreamError(
+                f'folder "{url}" has no files', hint="Put a file into it, or run with --follow."
+            )
+    elif not os.path.exists(path):
+        raise MillstreamError(f'file "{url}" does not exist', hint=nearby(path))
+    return files
+
+
+def format_of(files: Files, url: str, declared: str | None) -> str | None:
+    """The format by WITH or by the names' ending; None while a followed folder is empty."""
+    if declared is not None:
+        return declared
+    names = [files.path] if glob.has_magic(files.path) or not files.is_many else files.all()
+    if glob.has_magic(files.path) and _ending(files.path) not in ENDINGS:
+        names = files.all()
+    found = {_format_by_ending(name, url) for name in names}
+    if len(found) > 1:
+        raise MillstreamError(
+            f'"{url}" has files of several formats: {", ".join(sorted(found))}',
+            hint="Name one kind with a pattern, such as '*.csv'.",
+        )
+    return found.pop() if found else None
+
+
+def _format_by_ending(name: str, url: str) -> str:
+    ending = _ending(name)
+    if ending in PACKED:
+        raise MillstreamError(
+            f'file "{os.path.basename(name)}" is compressed and cannot be read',
+            hint="Unpack it first; Parquet files are compressed inside.",
+        )
+    if ending not in ENDINGS:
+        raise MillstreamError(
+            f'the ending of "{os.path.basename(name)}" does not tell its format',
+            hint="Say it: WITH (format = 'csv'), 'jsonl' or 'parquet'.",
+        )
+    return ENDINGS[ending]
+
+
+def _ending(name: str) -> str:
+    return os.path.splitext(name)[1].lower()
+
+
+def nearby(path: str) -> str:
+    """A hint about a path that is not there."""
+    folder, name = os.path.split(path)
+    if not os.path.isdir(folder):
+        return f"The folder {folder} does not exist either."
+    meant = closest(name, sorted(os.listdir(folder)))
+    return f"Did you mean {meant}?" if meant else f"It is looked up in {folder}."

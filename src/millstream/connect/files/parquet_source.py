@@ -1,0 +1,244 @@
+"""Parquet files: only the asked columns, row group by row group."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from millstream.connect.casting import fits_always, from_values, refusal, type_name
+from millstream.connect.files.listing import Files
+from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
+from millstream.errors import MillstreamError, closest
+
+MOST_ROWS = 512 * 1024
+MOST_WHOLE = 1 << 20  # a row group is not split for the sake of two cores when another one follows
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Rows of Parquet files, in slices of a row group or a part of one.
+
+    Position: the file, the row group, the row in it, the next arrival number.
+    A column whose type in the file always fits its declaration is read only when asked for; the
+    others are always read, because a value that does not fit makes its row bad. A part of a row
+    group is cut from the whole one, which the process keeps for the next part. What the footer says
+    of a row group tells whether it can have rows that pass a test.
+    """
+
+    name: str
+    schema: pa.Schema
+    files: Files
+    _groups: dict[str, list[int]] = field(default_factory=dict, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first = self.files.first()
+        if first is not None and not self._is_unfinished(first):
+            self._sizes(first)
+
+    def start(self) -> dict[str, Any]:
+        return {"file": None, "group": 0, "row": 0, "seq": 1}
+
+    def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
+        file, group, row, seq = (position[key] for key in ("file", "group", "row", "seq"))
+        slices: list[Slice] = []
+        asked, file = rows, file or self.files.first()
+        while file is not None and not self._is_unfinished(file):
+            sizes = self._sizes(file)
+            while group < len(sizes) and rows > 0:
+                count = min(
+                    sizes[group] - row, rows, MOST_ROWS if asked < 2 * sizes[group] else MOST_WHOLE
+                )
+                if count:
+                    at = {"file": file, "group": group, "row": row, "of": sizes[group]}
+                    slices.append(Slice(self.name, at, seq, count))
+                rows, row, seq = rows - count, row + count, seq + count
+                if row == sizes[group]:
+                    group, row = group + 1, 0
+            if group < len(sizes):
+                break
+            later = self.files.after(file)
+            if later is None:
+                after = {"file": file, "group": group, "row": 0, "seq": seq}
+                return slices, after, not self.files.follow
+            file, group, row = later, 0, 0
+            if rows <= 0:
+                break
+        return slices, {"file": file, "group": group, "row": row, "seq": seq}, False
+
+    def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
+        given, spelt = _columns(slice.at["file"], self.schema)
+        risky = [f.name for f in self.schema if not fits_always(given[f.name], f.type)]
+        needed = list(dict.fromkeys([*columns, *risky]))
+        table = _part(slice, tuple(spelt[name] for name in needed))
+        types = {name: self.schema.field(name).type for name in needed}
+        raw = {name: table[spelt[name]].combine_chunks() for name in needed}
+        done = {name: from_values(_array(raw[name]), types[name]) for name in needed}
+        bad = [(name, c.bad) for name, c in done.items() if c.bad is not None]
+        rows = pa.record_batch(
+            [done[name].values for name in columns],
+            schema=pa.schema([self.schema.field(name) for name in columns]),
+        )
+        seq = np.arange(slice.seq, slice.seq + slice.length)
+        if not bad:
+            return ReadBatch(rows, seq, error_rows([], [], []))
+        wrong = np.logical_or.reduce([mask for _, mask in bad])
+        places = np.flatnonzero(wrong)
+        reasons = [_reason(bad, raw, types, int(i)) for i in places]
+        whole = _part(slice, tuple(spelt[name] for name in self.schema.names))
+        texts = [json.dumps(whole.slice(int(i), 1).to_pylist()[0], default=str) for i in places]
+        keep = np.flatnonzero(~wrong)
+        return ReadBatch(
+            rows.take(pa.array(keep)), seq[keep], error_rows(seq[places], reasons, texts)
+        )
+
+    def largest(self, slice: Slice, column: str) -> int | None:
+        given, spelt = _columns(slice.at["file"], self.schema)
+        safe = all(fits_always(given[f.name], f.type) for f in self.schema)
+        if (
+            safe
+            and slice.length == slice.at["of"]
+            and given[column] == self.schema.field(column).type
+        ):
+            found = _statistics(slice, spelt[column], given[column])
+            if found is not None:
+                return found
+        return largest_of(self.read(slice, [column]).rows.column(0))
+
+    def excludes(self, slice: Slice, test: Comparison) -> bool:
+        given, spelt = _columns(slice.at["file"], self.schema)
+        if given[test.column] != self.schema.field(test.column).type:
+            return False
+        found = _range(slice, spelt[test.column], given[test.column])
+        return found is not None and test.fails(*found)
+
+    def _is_unfinished(self, file: str) -> bool:
+        """Whether a followed file is still being written: its last bytes are not there yet."""
+        if not self.files.follow or file in self._groups or self.files.after(file) is not None:
+            return False
+        with open(file, "rb") as handle:
+            handle.seek(max(os.path.getsize(file) - 4, 0))
+            return handle.read() != b"PAR1"
+
+    def _sizes(self, file: str) -> list[int]:
+        """The rows of each row group of a file that has all declared columns."""
+        if file not in self._groups:
+            metadata = _open(file).metadata
+            _columns(file, self.schema)
+            sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+            self._groups[file] = sizes
+        return self._groups[file]
+
+
+def _open(file: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(file, memory_map=True)
+    except (pa.ArrowException, OSError) as error:
+        raise MillstreamError(
+            f'file "{os.path.basename(file)}" cannot be read as Parquet',
+            detail=f"{str(error).splitlines()[0].rstrip('.')}.",
+            hint="If it is of another format, say WITH (format = 'csv') or 'jsonl'.",
+        ) from None
+
+
+def _columns(file: str, schema: pa.Schema) -> tuple[dict[str, pa.DataType], dict[str, str]]:
+    """The type and the spelling of each declared column in a file."""
+    status = os.stat(file)
+    return _found_columns(file, status.st_mtime_ns, status.st_size, tuple(schema))
+
+
+@lru_cache(maxsize=64)
+def _found_columns(
+    file: str, changed: int, size: int, fields: tuple[pa.Field, ...]
+) -> tuple[dict[str, pa.DataType], dict[str, str]]:
+    there = _open(file).schema_arrow
+    folded = {name.lower(): name for name in reversed(there.names)}
+    given, spelt = {}, {}
+    for wanted in fields:
+        name = wanted.name if wanted.name in there.names else folded.get(wanted.name.lower())
+        if name is None:
+            meant = closest(wanted.name, there.names)
+            raise MillstreamError(
+                f'column "{wanted.name}" does not exist in file "{os.path.basename(file)}"',
+                hint=f"Did you mean {meant}?"
+                if meant
+                else f"It has {', '.join(there.names)[:500]}.",
+            )
+        given[wanted.name], spelt[wanted.name] = there.field(name).type, name
+        _check_kind(wanted, given[wanted.name], file)
+    return given, spelt
+
+
+def _check_kind(wanted: pa.Field, given: pa.DataType, file: str) -> None:
+    try:
+        from_values(pa.nulls(1, given), wanted.type)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise MillstreamError(
+            f'column "{wanted.name}" of file "{os.path.basename(file)}" is of type {given}, '
+            f"which cannot be read as {type_name(wanted.type)}",
+            hint="Declare it with the type it has in the file.",
+        ) from None
+
+
+def _part(slice: Slice, columns: tuple[str, ...]) -> pa.Table:
+    at = slice.at
+    if slice.length == at["of"]:
+        return _open(at["file"]).read_row_group(at["group"], list(columns), use_threads=False)
+    status = os.stat(at["file"])
+    whole = _kept_group(at["file"], status.st_mtime_ns, status.st_size, at["group"], columns)
+    return whole.slice(at["row"], slice.length)
+
+
+@lru_cache(maxsize=3)
+def _kept_group(
+    file: str, changed: int, size: int, group: int, columns: tuple[str, ...]
+) -> pa.Table:
+    return _open(file).read_row_group(group, list(columns), use_threads=False)
+
+
+def _statistics(slice: Slice, column: str, type: pa.DataType) -> int | None:
+    """The largest value as the file itself knows it."""
+    found = _range(slice, column, type)
+    return None if found is None else pa.scalar(found[1], type).cast(pa.int64()).as_py()
+
+
+def _range(slice: Slice, column: str, type: pa.DataType) -> tuple[Any, Any] | None:
+    """The least and the largest value of a column in a row group, as the file itself knows them."""
+    status = os.stat(slice.at["file"])
+    stamp = status.st_mtime_ns, status.st_size
+    return _found_range(slice.at["file"], *stamp, slice.at["group"], column, type)
+
+
+@lru_cache(maxsize=4096)
+def _found_range(
+    file: str, changed: int, size: int, group: int, column: str, type: pa.DataType
+) -> tuple[Any, Any] | None:
+    chunks = _open(file).metadata.row_group(group)
+    for i in range(chunks.num_columns):
+        chunk = chunks.column(i)
+        if chunk.path_in_schema == column and chunk.statistics and chunk.statistics.has_min_max:
+            found = chunk.statistics.min, chunk.statistics.max
+            least, most = (pa.scalar(value, type).as_py() for value in found)
+            return least, most
+    return None
+
+
+def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def _reason(
+    bad: list[tuple[str, np.ndarray]],
+    raw: dict[str, pa.Array],
+    types: dict[str, pa.DataType],
+    i: int,
+) -> str:
+    name = next(name for name, mask in bad if mask[i])
+    return refusal(name, raw[name][i].as_py(), types[name])

@@ -1,0 +1,313 @@
+"""A database: scripts in, a job out; one state at a time, whichever threads call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from millstream.algebra.node import Node
+from millstream.catalog import Catalog, Stream, Table
+from millstream.connect.opening import open_stream
+from millstream.connect.source import Source
+from millstream.database.contents import Contents
+from millstream.database.describing import described
+from millstream.database.draft import Draft
+from millstream.database.dropping import drop_named
+from millstream.database.events import Events, Failure, RunEnded, RunStarted
+from millstream.database.explaining import Explainer, found_query
+from millstream.database.jobs import job_of, sources_of, streams_of
+from millstream.database.registry import Life
+from millstream.database.run import Delivery, Host, Run
+from millstream.engine.holdings import Held
+from millstream.engine.job import Job
+from millstream.engine.live_tables import LiveTables, feed
+from millstream.engine.outputs import COMPLETE, Query
+from millstream.errors import MillstreamError
+from millstream.files import open_folder
+from millstream.lang import deep_stack
+from millstream.settings import Settings
+
+AnyHost = TypeVar("AnyHost", bound=Host)
+Done = TypeVar("Done")
+
+
+class Database:
+    """The names, queries and settings that statements have made, and the run of their job.
+
+    `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run.
+
+    Law: a script is carried out as a whole or not at all, and scripts of several threads one after
+    the other: `contents` is at any time what some of them have left, in some order. Calls that
+    change anything wait for each other; those that only read never wait.
+    """
+
+    def __init__(
+        self,
+        base: str = ".",
+        tell: Callable[[str], None] = print,
+        held: Callable[[], Held | None] = lambda: None,
+        contents: Contents | None = None,
+    ) -> None:
+        self.base, self.tell, self.held = base, tell, held
+        self.events = Events()
+        self.contents = contents or Contents()
+        self._lock = threading.Lock()
+        self._wanted: frozenset[str] = frozenset()
+        self._live: LiveTables | None = None
+        self._scratch: TemporaryDirectory | None = None
+        self._run: Run | None = None
+        self._life = Life.REGISTERED
+        self.delivery = Delivery()
+
+    def copy(self) -> Database:
+        """Another database with the same contents, for statements that this one is not to have."""
+        return Database(self.base, self.tell, self.held, self.contents.copy())
+
+    @property
+    def catalog(self) -> Catalog:
+        return self.contents.catalog
+
+    @property
+    def queries(self) -> dict[str, Query]:
+        """The registered queries by name, in the order of their scripts."""
+        return {query.name: query for query in self.contents.queries}
+
+    @property
+    def settings(self) -> Settings:
+        return self.contents.settings
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The declared streams, and the modifications of tables that change."""
+        return streams_of(self.contents)
+
+    def execute(self, text: str, tell: Callable[[str], None] | None = None) -> list[Query]:
+        """Carry out a script, all of it or nothing; gives the queries it registered.
+
+        Text that its statements print goes to `tell`, also if a later one fails.
+        """
+        return self._carry_out(lambda draft: draft.execute(text), tell)
+
+    def query(self, text: str, name: str | None = None) -> Query:
+        """Register one query and give it back; a text of none or several changes nothing."""
+        if name is not None:
+            quoted = name.replace('"', '""')
+            text = f'CREATE VIEW "{quoted}" AS {text}'
+
+        def only_one(draft: Draft) -> Query:
+            registered = draft.execute(text)
+            if len(registered) != 1:
+                raise MillstreamError(
+                    f"one query is expected here, and the text has {len(registered) or 'none'}",
+                    hint="Give scripts to execute.",
+                )
+            return registered[0]
+
+        return self._carry_out(only_one)
+
+    def drop(self, name: str) -> None:
+        """Drop a query, view, stream or table by its name alone."""
+        self._carry_out(lambda draft: draft.events.extend(drop_named(name, draft.contents)))
+
+    def add_stream(self, stream: Stream) -> None:
+        """Declare a stream. Its source is opened, so that what is wrong with it is told here."""
+        self._carry_out(lambda draft: draft.add_stream(stream))
+
+    def add_table(self, table: Table) -> None:
+        """Declare a table."""
+        self._carry_out(lambda draft: draft.add_table(table))
+
+    def pin(self, name: str, value: str) -> None:
+        """A setting from outside the script, which the script does not change."""
+
+        def pinned(draft: Draft) -> None:
+            contents = draft.contents
+            contents.pinned -= {name.lower()}
+            draft.set(name, value)
+            contents.pinned |= {name.lower()}
+
+        self._carry_out(pinned)
+
+    def want_changes(self, name: str) -> None:
+        """Somebody wants to see the changes of a stored result, from the next batch on."""
+        self.delivery.check()
+        with self._lock:
+            query, before = self.contents.queries.find(name), self._wanted
+            self._wanted |= {name}
+            if self._run is None or query is None or query.form != COMPLETE or name in before:
+                return
+            try:
+                self._run.change(self._job(self.contents))
+            except BaseException:
+                self._wanted = before
+                raise
+
+    def life_of(self, query: Query) -> Life:
+        """Where a query is in its life."""
+        there = self.contents.queries.find(query.name)
+        if there is None or there.text != query.text:
+            return Life.DROPPED
+        return self._life
+
+    def find_query(self, name: str) -> Query:
+        return found_query(name, self.contents)
+
+    def describe(self, name: str) -> str:
+        """The columns of a stream, table or view, and what is known of its time."""
+        return described(self.catalog.find(name))
+
+    def explain(self, query: Query, stage: str = "optimized") -> str:
+        """The plan of a query at a stage, with the defaults that were used."""
+        return self._explainer.explain(query, stage)
+
+    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """The plans of queries at a stage as one SVG."""
+        return self._explainer.picture(queries, stage)
+
+    def plan_of(self, query: Query, stage: str) -> Node:
+        """The plan of a query as it is written, optimized, or carried out."""
+        return self._explainer.plan_of(query, stage)
+
+    def open(self, stream: Stream, follow: bool) -> Source:
+        return open_stream(stream, follow)
+
+    def sources(self, follow: bool) -> dict[str, Source]:
+        """The sources of all streams that have one."""
+        return sources_of(self.contents, follow)
+
+    def job(self, changes: frozenset[str] | None = None) -> Job:
+        """What is registered, as one job. `changes` names the stored results whose changes are to
+        be seen; by default those for which that was asked."""
+        return self._job(self.contents, changes)
+
+    def start_run(
+        self,
+        make: Callable[[Job], AnyHost],
+        checkpoint: str | None,
+        follow: bool,
+        changes: frozenset[str] = frozenset(),
+        forget: Callable[[str], None] = lambda name: None,
+    ) -> AnyHost:
+        """Make a host for the job; from now on, what statements change is changed in it as well.
+
+        Nothing can be registered between the making of the job and the first change, so no query
+        is left out. `changes` names stored results whose changes are wanted from the start.
+        """
+        with self._lock:
+            if self._run is not None:
+                raise MillstreamError("the job runs already", hint="Stop it first.")
+            self._begin(checkpoint, follow)
+            self._wanted |= changes
+            try:
+                host = make(self._job(self.contents))
+            except BaseException:
+                self._end()
+                raise
+            self._run, self.held = Run(host, forget), host.held
+        self.events.deliver()
+        return host
+
+    def begin(self, checkpoint: str | None, follow: bool) -> None:
+        """Make ready for a run whose host is told of nothing by itself.
+
+        To be called before the job is made.
+        """
+        with self._lock:
+            self._begin(checkpoint, follow)
+        self.events.deliver()
+
+    def refresh(self, beats: Mapping[str, int]) -> None:
+        """Statements that follow are about tables as they are at these heartbeats."""
+        with self._lock:
+            if self._live is not None:
+                contents = self.contents.copy()
+                self._live.refresh(contents.tables, beats)
+                self.contents = contents
+
+    def end(self, failure: BaseException | None = None) -> None:
+        """The run is over: databases are not read any more, and no host is told of changes."""
+        with self._lock:
+            self._end()
+            if failure is not None:
+                self._life = Life.FAILED
+                self.events.publish(Failure("the run", failure))
+        self.events.deliver()
+
+    @property
+    def _explainer(self) -> Explainer:
+        return Explainer(self.contents.settings, self.held())
+
+    def _job(self, contents: Contents, changes: frozenset[str] | None = None) -> Job:
+        if changes is None:
+            stored = {query.name for query in contents.queries if query.form == COMPLETE}
+            changes = frozenset(self._wanted & stored)
+        return job_of(contents, changes, {} if self._live is None else self._live.contents)
+
+    def _carry_out(
+        self, work: Callable[[Draft], Done], tell: Callable[[str], None] | None = None
+    ) -> Done:
+        """Let work be done on a draft, and accept it if nothing was wrong."""
+        texts: list[str] = []
+        try:
+            with self._draft(texts) as draft:
+                return work(draft)
+        finally:
+            for text in texts:
+                (tell or self.tell)(text)
+            self.events.deliver()
+
+    @contextmanager
+    def _draft(self, texts: list[str]) -> Iterator[Draft]:
+        self.delivery.check()
+        with self._lock, deep_stack():
+            contents = self.contents.copy()
+            if self._run is not None and self._live is not None:
+                self._live.refresh(contents.tables, self._run.host.clock.beats)
+            draft = Draft(contents, self.base, self._live, self.held, texts)
+            yield draft
+            self._accept(draft)
+
+    def _accept(self, draft: Draft) -> None:
+        """Let the draft be what there is: first for the job that runs, then for all to see."""
+        run, contents = self._run, draft.contents
+        is_changed = False
+        try:
+            draft.watch()
+            if run is not None and draft.events:
+                run.change(self._job(contents))
+                is_changed = True
+            for stream, rows in contents.tables.outbox:
+                feed(stream, rows)
+        except BaseException:
+            draft.unwatch()
+            if run is not None and is_changed:
+                run.change(self._job(self.contents))
+            raise
+        contents.tables.outbox.clear()
+        self.contents = contents
+        self.events.publish(*draft.events)
+
+    def _begin(self, checkpoint: str | None, follow: bool) -> None:
+        """Changes of tables go to the checkpoint from now on, and databases are read again."""
+        if checkpoint is None:
+            self._scratch = self._scratch or TemporaryDirectory(prefix="millstream-tables-")
+            folder = open_folder(self._scratch.name)
+        else:
+            folder = open_folder(checkpoint).folder("tables")
+        contents = self.contents.copy()
+        self._live = LiveTables(folder, follow)
+        self._live.begin(contents.tables)
+        self.contents, self._life = contents, Life.RUNNING
+        self.events.publish(RunStarted(follow))
+
+    def _end(self) -> None:
+        if self._live is not None:
+            self._live.end()
+        if self._life is Life.RUNNING:
+            self._life = Life.REGISTERED
+            self.events.publish(RunEnded())
+        self._run = None

@@ -1,0 +1,123 @@
+"""EXPLAIN: the plans of a query at every stage, as text and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from millstream.algebra.node import Node
+from millstream.catalog import kind_of
+from millstream.database.contents import Contents
+from millstream.engine.holdings import Held
+from millstream.engine.job import Job
+from millstream.engine.outputs import Query
+from millstream.engine.state_report import state_report
+from millstream.errors import MillstreamError, closest
+from millstream.lang import commands
+from millstream.plan.alternatives import Chooser
+from millstream.plan.annotate import with_patterns, with_reasons
+from millstream.plan.explain_cost import cost_text
+from millstream.plan.picture import Drawing, picture
+from millstream.plan.statistics import NOTHING
+from millstream.plan.strategy import physical
+from millstream.plan.tables import with_time
+from millstream.settings import Settings
+
+STAGES = tuple(stage.lower() for stage in commands.STAGES)
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """Explains queries under settings; `held` is what a job holds and has measured, if any ran."""
+
+    settings: Settings
+    held: Held | None = None
+
+    def explain(self, query: Query, stage: str = "optimized") -> str:
+        """The plan of a query at a stage, with the defaults that were used."""
+        stage = checked_stage(stage)
+        match stage:
+            case "state":
+                title, body = "state", self._state_of(query)
+            case "patterns":
+                title, body = "update patterns", with_reasons(self.plan_of(query, stage))
+            case "cost":
+                title, body = "cost", self._cost_of(query)
+            case _:
+                title, body = f"{stage} plan", with_patterns(self.plan_of(query, stage))
+        notes = [f"-- {notice.render()}" for notice in query.notices]
+        return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
+
+    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """The plans of queries at a stage as one SVG."""
+        stage = checked_stage(stage)
+        kind = {"state": "physical", "patterns": "optimized", "cost": "optimized"}.get(stage, stage)
+        return picture(
+            [
+                Drawing(f"{q.name}: {q.form}, {kind} plan", q.text, self.plan_of(q, stage))
+                for q in queries
+            ]
+        )
+
+    def plan_of(self, query: Query, stage: str) -> Node:
+        """The plan of a query as it is written, optimized, or carried out."""
+        root = query.content_root or query.changes_root
+        held = self.held if stage != "bound" else None
+        chooser = Chooser() if held is None else Chooser(held.job.running, held.statistics)
+        if self.settings.rules == "fixed":
+            chooser = Chooser(most=1)
+        if stage in ("physical", "state"):
+            return physical(root, self.settings, query.views, chooser=chooser)
+        if stage == "bound" or self.settings.rules == "off":
+            return root
+        return chooser.optimized(root, query.views)
+
+    def _state_of(self, query: Query) -> str:
+        """What the operators of a query keep; of a job that knows the query also what they hold."""
+        held = self.held
+        known = held is not None and any(
+            q.name == query.name and q.text == query.text for q in held.job.queries
+        )
+        if held is None or not known:
+            timed = replace(query, plan=with_time(query.plan, query.domain))
+            return state_report(Job({}, (timed,), self.settings).roots_of(query.name), None)
+        return state_report(held.job.roots_of(query.name), held)
+
+    def _cost_of(self, query: Query) -> str:
+        """The plans to choose from; with what was measured, if a job runs or has run."""
+        held, root = self.held, query.content_root or query.changes_root
+        running, statistics = (
+            (frozenset[Node](), NOTHING) if held is None else (held.job.running, held.statistics)
+        )
+        settings = self.settings if held is None else held.job.settings
+        return cost_text(root, query.views, running, statistics, query.domain, settings)
+
+
+def found_query(name: str, contents: Contents) -> Query:
+    """The query that EXPLAIN names."""
+    if (query := contents.queries.find(name)) is not None:
+        return query
+    entry = contents.catalog.entries.get(name.lower())
+    if entry is not None:
+        raise MillstreamError(
+            f'{kind_of(entry)} "{entry.name}" is not a query',
+            hint=f"Write DESCRIBE {entry.name}, or EXPLAIN SELECT ….",
+        )
+    there = [query.name for query in contents.queries]
+    near = closest(name, there)
+    known = f"Write one of {', '.join(there)}." if there else "Write EXPLAIN SELECT …."
+    if name.lower() in STAGES:
+        near, known = None, f"After EXPLAIN {name.upper()} write a query, or the name of one."
+    raise MillstreamError(
+        f'query "{name}" does not exist', hint=f'Did you mean "{near}"?' if near else known
+    )
+
+
+def checked_stage(stage: str) -> str:
+    if stage.lower() not in STAGES:
+        near = closest(stage, STAGES)
+        raise MillstreamError(
+            f'stage "{stage}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
+        )
+    return stage.lower()

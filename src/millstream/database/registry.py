@@ -1,0 +1,118 @@
+"""Registered queries: how they get their names, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import islice
+
+from millstream.algebra.node import Node, walk
+from millstream.bind import Bound
+from millstream.bind.relations.times import domain_of
+from millstream.catalog import Catalog, Stream, View
+from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
+from millstream.operators import Scan
+from millstream.plan.memory import growing
+from millstream.plan.tables import streams_of_time, with_time
+
+
+class Life(StrEnum):
+    """Where a query is in its life; it begins as registered and ends as dropped."""
+
+    REGISTERED = "registered"
+    RUNNING = "running"
+    FAILED = "failed"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, eq=False)
+class Registered:
+    """A query, and what a job needs to know of it: found out once for all changes of the job."""
+
+    query: Query
+
+    @cached_property
+    def timed(self) -> Query:
+        """The query with an input for every table that never changes."""
+        plan = with_time(self.query.plan, self.query.domain)
+        return self.query if plan is self.query.plan else replace(self.query, plan=plan)
+
+    @cached_property
+    def streams_of_time(self) -> dict[str, Stream]:
+        return streams_of_time(self.timed.plan)
+
+    @cached_property
+    def scans(self) -> frozenset[str]:
+        """The names of the streams, and of their late and bad rows, that the plan reads."""
+        return frozenset(n.stream for n in walk(self.query.plan) if isinstance(n, Scan))
+
+
+@dataclass
+class Registry:
+    """The queries that are registered, found by their names in any case, in the order of scripts.
+
+    `bare` is the number of the last query that was given a name of ours.
+    """
+
+    by_name: dict[str, Registered] = field(default_factory=dict)
+    bare: int = 0
+
+    def copy(self) -> Registry:
+        return Registry(dict(self.by_name), self.bare)
+
+    def __iter__(self) -> Iterator[Query]:
+        return (one.query for one in self.by_name.values())
+
+    def find(self, name: str) -> Query | None:
+        one = self.by_name.get(name.lower())
+        return None if one is None else one.query
+
+    def add(self, query: Query) -> None:
+        self.by_name[query.name.lower()] = Registered(query)
+
+    def drop(self, name: str) -> Query | None:
+        one = self.by_name.pop(name.lower(), None)
+        return None if one is None else one.query
+
+    def next_name(self, catalog: Catalog) -> str:
+        """q1, q2, …, without the names that the script has given."""
+        while True:
+            self.bare += 1
+            name = f"q{self.bare}"
+            if name not in catalog.entries and name not in self.by_name:
+                return name
+
+    def put_in_order(self, queries: Sequence[Query]) -> None:
+        """Move queries to the end, in this order."""
+        last = islice(reversed(self.by_name.values()), len(queries))
+        if all(one.query is query for one, query in zip(last, reversed(queries))):
+            return
+        for query in queries:
+            if self.find(query.name) is query:
+                self.by_name[query.name.lower()] = self.by_name.pop(query.name.lower())
+
+
+def query_of(name: str, bound: Bound, text: str, catalog: Catalog) -> Query:
+    """A bound query with its form, what its author should know, and the views it is made of."""
+    form = form_of(bound)
+    notices = (*bound.notices, *growing(bound.plan, form == COMPLETE))
+    views = _views_in(bound.plan, catalog)
+    return Query(name, bound.plan, form, domain_of(bound.plan), text, notices, views)
+
+
+def form_of(bound: Bound) -> str:
+    if bound.plan.is_stream:
+        return STREAM
+    return STREAMED if bound.form == "streamed" else COMPLETE
+
+
+def _views_in(plan: Node, catalog: Catalog) -> tuple[Node, ...]:
+    """The plans of views that this one is made of."""
+    parts = set(walk(plan)) - {plan}
+    return tuple(
+        entry.plan
+        for entry in catalog.entries.values()
+        if isinstance(entry, View) and entry.plan in parts
+    )

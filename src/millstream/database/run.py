@@ -1,0 +1,77 @@
+"""The run of a job, as the database core sees it: a host that can be told of other queries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millstream.engine.checkpoint import fingerprints
+from millstream.engine.clock import Clock
+from millstream.engine.holdings import Held
+from millstream.engine.job import Job
+from millstream.errors import MillstreamError
+
+
+class Host(Protocol):
+    """What a host must offer, so that queries can come and go while it runs a job."""
+
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def change(self, job: Job) -> Any:
+        """Go on with other queries from the next batch on."""
+
+    def held(self) -> Held | None:
+        """What operators hold after the last batch."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A host that runs the job of a database.
+
+    `forget` removes what was kept of a result whose query is gone or computes something else.
+    """
+
+    host: Host
+    forget: Callable[[str], None] = lambda name: None
+
+    def change(self, job: Job) -> None:
+        """Go on with another job; results of queries that are gone or changed are forgotten."""
+        before = fingerprints(self.host.job)
+        self.host.change(job)
+        now = fingerprints(self.host.job)
+        for name in (name for name, mark in before.items() if now.get(name) != mark):
+            self.forget(name)
+            self.forget(f"{name}.changes")
+
+
+class Delivery(threading.local):
+    """Which threads a host has lent to somebody for the rows or the report of a batch.
+
+    Such a thread cannot change the job: that would wait for the end of the batch, which waits for
+    the thread.
+    """
+
+    depth = 0
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def check(self) -> None:
+        """An error in a thread that was lent, instead of waiting for ever."""
+        if self.depth:
+            raise MillstreamError(
+                "the job cannot be changed by a function that it has called with rows or an event",
+                hint="Do it in another thread, for example threading.Thread(target=…).start().",
+            )

@@ -1,0 +1,16 @@
+"""The door to files: folders of whole files, on this machine or in a store."""
+
+from millstream.files.arrow import ArrowFolder
+from millstream.files.folder import Folder, MissingFile, StoreError
+from millstream.files.local import LocalFolder
+from millstream.files.opening import open_file, open_folder
+
+__all__ = [
+    "ArrowFolder",
+    "Folder",
+    "LocalFolder",
+    "MissingFile",
+    "StoreError",
+    "open_file",
+    "open_folder",
+]
