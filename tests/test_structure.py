@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from docs.figure_of_layers import FIGURE
 from docs.layers import (
     ROOT,
@@ -19,7 +20,6 @@ from docs.layers import (
     modules,
     package_of,
 )
-
 from millstream.connect import CONNECTORS
 from millstream.operators import OPERATORS
 from millstream.rules import OTHER_WAY, RULES

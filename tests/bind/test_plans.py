@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from errors.cases import database
 
+from errors.cases import database
 from millstream.algebra.node import Node, walk
 from millstream.database import Database
 from millstream.operators import (

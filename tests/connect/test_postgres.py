@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+
 from connect.postgres import PASSWORD, Server, missing, server
 from engine.running import Running
-
 from millstream.connect.postgres.table import PostgresTable
 from millstream.connect.statements.appended import read_batches
 from millstream.database import Database

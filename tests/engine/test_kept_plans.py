@@ -7,9 +7,9 @@ import zlib
 from pathlib import Path
 
 import pytest
+
 from engine.checkpointed import Checkpointed
 from files.conftest import *  # noqa: F403
-
 from millstream import rules
 from millstream.algebra.node import Node
 from millstream.engine.checkpoint import Checkpoint

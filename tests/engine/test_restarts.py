@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from files.conftest import *  # noqa: F403
 
+from files.conftest import *  # noqa: F403
 from millstream.database import Database
 from millstream.files import Folder
 from millstream.local.host import LocalHost

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from files.conftest import *  # noqa: F403
 
+from files.conftest import *  # noqa: F403
 from millstream.algebra.changes import Changes
 from millstream.connect.statements.appended import append_batch, read_batches
 from millstream.engine.checkpoint import Checkpoint, Commit

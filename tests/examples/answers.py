@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from docs.examples import ROOT, as_csv
 
+from docs.examples import ROOT, as_csv
 from millstream.testing import run_script
 
 EXAMPLES = ROOT / "examples"

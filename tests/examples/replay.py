@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 import pyarrow as pa
-from oracle.spec import EPOCH, Row, instant_of
 
 from millstream.engine.outputs import STREAM, Query
+from oracle.spec import EPOCH, Row, instant_of
 
 __all__ = ["EPOCH", "Replay"]
 

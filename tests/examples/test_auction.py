@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from oracle.compare import differences, read_result
-from oracle.evaluate import Result, evaluate
-from spark.command import run
-from spark.running import run_on_spark
 
 from examples.answers import EXAMPLES, answers_of, script_of, texts_of
 from examples.auction_spec import QUERIES, auction
 from millstream.testing import run_script
+from oracle.compare import differences, read_result
+from oracle.evaluate import Result, evaluate
+from spark.command import run
+from spark.running import run_on_spark
 
 SCRIPT = script_of("auction")
 SETTINGS = [

@@ -9,8 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from laws.engine import compare
 from laws.scale import SCALE
+from millstream.testing import run_script
 from oracle.evaluate import Result, evaluate
 from oracle.spec import (
     Aggregate,
@@ -35,8 +37,6 @@ from oracle.spec import (
 )
 from spark.command import run
 from spark.running import run_on_spark
-
-from millstream.testing import run_script
 
 HERE = Path(__file__).resolve().parents[2] / "examples" / "linear_road"
 SECOND = 1_000_000

@@ -10,15 +10,15 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from docs.examples import ROOT
-from oracle.compare import leftovers
-from spark.running import run_on_spark
 
 import millstream.local.host
+from docs.examples import ROOT
 from examples.nexmark_batch import ARRIVALS, BATCH
 from examples.replay import EPOCH, Replay
 from millstream.database import Database
 from millstream.testing import run_script
+from oracle.compare import leftovers
+from spark.running import run_on_spark
 
 duckdb = pytest.importorskip("duckdb", reason="the answers are compared with those of DuckDB")
 

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+
 from laws.engine import compare
+from millstream.testing import run_script
 from oracle.evaluate import evaluate
 from oracle.spec import (
     Aggregate,
@@ -29,8 +31,6 @@ from oracle.spec import (
 )
 from spark.command import kill, run_here, start
 from spark.test_exactly_once import batches_done
-
-from millstream.testing import run_script
 
 HERE = Path(__file__).resolve().parents[2] / "examples" / "transfers"
 COLUMNS = ("id", "source", "target", "amount")

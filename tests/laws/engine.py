@@ -7,13 +7,13 @@ import traceback
 from pathlib import Path
 
 import pyarrow as pa
+
+from millstream.errors import MillstreamError
+from millstream.testing import run_script
 from oracle.compare import differences
 from oracle.evaluate import evaluate
 from oracle.files import as_text
 from oracle.generate import shrink, write
-
-from millstream.errors import MillstreamError
-from millstream.testing import run_script
 
 
 def rows_of(kind: str, table: pa.Table) -> list:

@@ -8,9 +8,8 @@ Failures are shrunk and printed as files; what the engine refuses is counted by 
 import sys
 from collections import Counter
 
-from oracle.generate import random_case
-
 from laws.engine import kind_of, outcome, shrunk
+from oracle.generate import random_case
 
 
 def main(only: str, first: int, last: int, *words: str) -> None:

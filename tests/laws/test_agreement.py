@@ -1,10 +1,10 @@
 """The engine agrees with the oracle on generated scripts, whatever must not matter."""
 
 import pytest
-from oracle.generate import FOCUSES, random_case
 
 from laws.engine import outcome, shrunk
 from laws.scale import SCALE
+from oracle.generate import FOCUSES, random_case
 
 CHUNK = 50
 CASES = 200 * SCALE

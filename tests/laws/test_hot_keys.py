@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from oracle.generate import random_case
 
 from laws.engine import outcome, shrunk
 from laws.hot import write_hot
@@ -19,6 +18,7 @@ from millstream.engine.hot_keys import COPIED, SPREAD, STAYS, HotKeys, KeySample
 from millstream.engine.level import Level
 from millstream.operators import Join, SkewSplit
 from millstream.testing import run_script
+from oracle.generate import random_case
 
 CONFIGURATIONS = {
     "batches of three": {"batch_rows": "3", "buckets": "4"},

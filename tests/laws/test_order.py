@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from oracle.generate import random_case, write
 
 from laws.scale import SCALE
 from millstream.connect.text_sink import encode
 from millstream.testing import run_script
+from oracle.generate import random_case, write
 
 CUTS = ({"batch_rows": "1", "buckets": "3"}, {"batch_rows": "4", "rules": "off"})
 

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from laws.scale import SCALE
 
+from laws.scale import SCALE
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import TRUE, Call, Column, conjunction
 from millstream.algebra.time import INFINITY, Domain, Span

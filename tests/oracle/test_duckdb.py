@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 
 import pytest
+
 from laws.scale import SCALE
 
 from .check import check

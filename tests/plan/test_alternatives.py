@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from laws.scale import SCALE
-from rules.random_plans import trials
-from rules.test_rule_laws import assert_same_answers
 
+from laws.scale import SCALE
 from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.database import Database
@@ -20,6 +18,8 @@ from millstream.plan.cost import STRATEGIES, cost_of
 from millstream.plan.statistics import NOTHING, Statistics
 from millstream.plan.text import parse_plan
 from millstream.rules import COSTED, Optimizer
+from rules.random_plans import trials
+from rules.test_rule_laws import assert_same_answers
 
 STREAMS = """
 CREATE STREAM a (ts int, k int, v int) ORDER BY ts SOURCE 'a.csv';

@@ -6,11 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from golden.test_golden import FILES, name_of
 from laws.scale import SCALE
-from oracle.generate import random_case, write
-from rules.random_plans import trials
-
 from millstream.algebra.node import Node, walk
 from millstream.database import Database
 from millstream.engine.outputs import Query
@@ -21,7 +19,9 @@ from millstream.plan.tables import with_time
 from millstream.settings import Settings
 from millstream.testing.golden import Definitions
 from millstream.testing.golden_file import read_golden
+from oracle.generate import random_case, write
 from plan.table import read_table
+from rules.random_plans import trials
 
 MARKS = ("", "after batch 7")
 

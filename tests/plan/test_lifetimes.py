@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rules.random_plans import made, trials
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.lifetime import Ends
@@ -20,6 +19,7 @@ from millstream.rules import optimize
 from millstream.testing.golden_file import read_golden
 from millstream.testing.stage import Definitions
 from plan.table import Entry, read_table
+from rules.random_plans import made, trials
 
 SCRIPT, ENTRIES = read_table()
 GOLDEN = sorted((Path(__file__).parents[2] / "golden").rglob("*.test"))

@@ -6,12 +6,12 @@ import ast
 from pathlib import Path
 
 import pytest
-from plan.operator_tables import TABLES, OperatorTable, complaints_about_facts
 
 from millstream import operators
 from millstream.algebra.by_operator import entry_for
 from millstream.operators import OPERATORS, Filter, Scan
 from millstream.plan.cost import COSTS
+from plan.operator_tables import TABLES, OperatorTable, complaints_about_facts
 
 SOURCE = Path(__file__).parents[2] / "src" / "millstream"
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-from rules.random_relations import STREAMS, Relations
 
 from millstream.algebra.expressions import (
     Call,
@@ -43,6 +42,7 @@ from millstream.operators import (
     UnionAll,
 )
 from millstream.testing.run import KeptResults
+from rules.random_relations import STREAMS, Relations
 
 SCRIPT = "".join(
     f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from laws.scale import SCALE
-from oracle.generate import random_case, write
-from rules.random_plans import Trial, trials
 
+from laws.scale import SCALE
 from millstream import rules
 from millstream.algebra.expressions import Call
 from millstream.algebra.node import Node, map_inputs, walk
@@ -21,6 +19,8 @@ from millstream.plan.text import parse_plan
 from millstream.rules import OTHER_WAY, RULES, optimize
 from millstream.rules.push_filter_below_window import push_filter_below_window
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
+from oracle.generate import random_case, write
+from rules.random_plans import Trial, trials
 
 pytestmark = pytest.mark.slow
 

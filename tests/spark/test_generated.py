@@ -4,12 +4,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from laws.engine import compare
 from laws.scale import SCALE
 from oracle.combine import combine
 from oracle.evaluate import evaluate
 from oracle.generate import random_case, write
-
 from spark.running import run_on_spark
 
 pytestmark = pytest.mark.spark

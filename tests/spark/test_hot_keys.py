@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+
 from laws.engine import compare
 from laws.hot import write_hot
+from millstream.engine import hot_keys
 from oracle.combine import combine
 from oracle.evaluate import evaluate
 from oracle.generate import random_case, write
-
-from millstream.engine import hot_keys
 from spark.command import files, kill, run_here, start
 from spark.running import run_on_spark
 
