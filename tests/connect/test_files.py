@@ -51,7 +51,7 @@ def test_format_overrides_the_ending(tmp_path):
         ("no/bids.csv", {}, 'file "no/bids.csv" does not exist', None),
         ("*.parquet", {}, 'no file matches "*.parquet"', None),
         ("empty", {}, 'folder "empty" has no files', None),
-        ("notes.txt", {}, 'the ending of "notes.txt" does not tell its format', None),
+        ("notes.txt", {}, 'the ending of "notes.txt" does not say its format', None),
         ("bids.csv.gz", {}, 'file "bids.csv.gz" is compressed and cannot be read', None),
         ("bids.csv", {"format": "cvs"}, 'option "format" is "cvs", which does not exist',
          "Did you mean csv?"),

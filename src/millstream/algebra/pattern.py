@@ -21,7 +21,7 @@ class Pattern(IntEnum):
             "rows never leave",
             "rows leave in the order they came, at instants known when they come",
             "rows leave at instants known when they come, in any order",
-            "rows may be taken back at any instant",
+            "rows may be retracted at any instant",
         )[self]
 
 
@@ -64,5 +64,5 @@ def weak(inputs: Iterable[Pattern], reason: str) -> Label:
     if worst is Pattern.MON:
         return Label(Pattern.MON, "nothing ever leaves the input")
     if worst is Pattern.STR:
-        return Label(Pattern.STR, "the input takes rows back", 3)
+        return Label(Pattern.STR, "the input retracts rows", 3)
     return Label(Pattern.WK, reason, 3)

@@ -74,7 +74,7 @@ class NonRetroactiveJoin(Node):
     @property
     def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         table = by_hash("right", 1, "rows of the table")
-        results = by_hash("results", 0, "results that may be taken back")
+        results = by_hash("results", 0, "results that may be retracted")
         return (table,) if self.left.never_retracts else (table, results)
 
     @property

@@ -75,7 +75,7 @@ class Retract(Node):
     def lives(self, given: Lifetime) -> Lifetime:
         return replace(
             given,
-            label=Label(given.pattern, "every end is told by a negative row"),
+            label=Label(given.pattern, "every end is emitted as a negative row"),
             retracts=not given.monotonic,
             ends=Ends.OPEN if self.when == ALWAYS else ends_of(given),
         )

@@ -123,7 +123,7 @@ def _format_by_ending(name: str, url: str) -> str:
         )
     if ending not in ENDINGS:
         raise MillstreamError(
-            f'the ending of "{os.path.basename(name)}" does not tell its format',
+            f'the ending of "{os.path.basename(name)}" does not say its format',
             hint="Say it: WITH (format = 'csv'), 'jsonl' or 'parquet'.",
         )
     return ENDINGS[ending]
