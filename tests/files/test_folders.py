@@ -127,6 +127,19 @@ def test_a_reader_finds_all_of_a_file_or_nothing(folder: Folder, again: bool) ->
     assert found and not torn
 
 
+def test_a_stream_writes_all_of_a_file_or_nothing(folder: Folder) -> None:
+    def half(stream: pa.NativeFile) -> None:
+        stream.write(b"half")
+        raise ValueError("no more")
+
+    folder.write("a", lambda stream: stream.write(b"all of it"))
+    assert folder.get("a").to_pybytes() == b"all of it" and folder.list() == ["a"]
+    with pytest.raises(ValueError, match="no more"):
+        folder.write("b", half)
+    if "s3" not in folder.url:  # there a process writes all of a file or dies
+        assert folder.list() == ["a"]
+
+
 def test_a_writer_that_fails_leaves_nothing(folder: Folder) -> None:
     folder.put("a", [b"before"])
     with pytest.raises((TypeError, ValueError)):

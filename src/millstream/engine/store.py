@@ -201,16 +201,10 @@ def decode(blob: pa.Buffer) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def encode_to(path: Path, rows: pa.RecordBatch) -> None:
-    """Write rows to a file of their own, which nobody looks for before it is finished."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, rows.schema) as writer:
+def encode_to(stream: pa.NativeFile, rows: pa.RecordBatch) -> None:
+    """Write rows to a stream, without a copy of them in between."""
+    with pa.ipc.new_stream(stream, rows.schema) as writer:
         writer.write_batch(rows)
-
-
-def decode_from(path: Path) -> pa.RecordBatch:
-    """Rows of a file, as they lie there, without reading them first."""
-    with pa.memory_map(str(path)) as file:
-        return decode(file.read_buffer())
 
 
 def _describe(value: Any, put: Any) -> dict[str, Any]:

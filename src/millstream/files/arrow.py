@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from millstream.files.folder import UNFINISHED, Piece, StoreError, cannot
+from millstream.files.folder import UNFINISHED, Fill, Piece, StoreError, cannot
 
 PROBLEMS = (OSError, pa.ArrowException)
 
@@ -50,28 +50,34 @@ class ArrowFolder:
         return urlunsplit(parts._replace(path=path))
 
     def put(self, name: str, pieces: Sequence[Piece]) -> None:
+        def fill(stream: pa.NativeFile) -> None:
+            for piece in pieces:
+                stream.write(piece)
+
+        self.write(name, fill)
+
+    def write(self, name: str, fill: Fill) -> None:
         final = self._at(name)
         try:
             if _base(self.system).type_name in OBJECT_STORES:
-                self._write(final, pieces)
+                self._write(final, fill)
                 return
             mark = f"{os.getpid()}.{threading.get_ident()}"
             unfinished = self._at(f".{name}.{mark}{UNFINISHED}")
-            self._write(unfinished, pieces)
+            self._write(unfinished, fill)
             self._move(unfinished, final)
         except PROBLEMS as problem:
             error = cannot("written", self, name, problem)
             raise StoreError(error.message) from problem
 
-    def _write(self, path: str, pieces: Sequence[Piece]) -> None:
+    def _write(self, path: str, fill: Fill) -> None:
         try:
             stream = self.system.open_output_stream(path)
         except FileNotFoundError:
             self.system.create_dir(self.path, recursive=True)
             stream = self.system.open_output_stream(path)
         with stream:
-            for piece in pieces:
-                stream.write(piece)
+            fill(stream)
 
     def _move(self, unfinished: str, final: str) -> None:
         """Some file systems move nothing to where a file is: it makes room first."""

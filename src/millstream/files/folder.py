@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeAlias
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ UNFINISHED = ".unfinished"
 """How the name of a file ends that is not whole yet. No folder lists it."""
 
 Piece: TypeAlias = bytes | pa.Buffer
+Fill: TypeAlias = Callable[[pa.NativeFile], None]
+"""Writes the bytes of a file to a stream."""
 
 
 class StoreError(MillstreamError):
@@ -49,6 +51,9 @@ class Folder(Protocol):
 
     def put(self, name: str, pieces: Sequence[Piece]) -> None:
         """Write a file of these pieces, one after the other, whole and atomically."""
+
+    def write(self, name: str, fill: Fill) -> None:
+        """The same for a file whose bytes are not at hand as pieces: `fill` writes them."""
 
     def get(self, name: str) -> pa.Buffer:
         """All bytes of a file. Raises `MissingFile`."""

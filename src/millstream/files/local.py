@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.files.folder import UNFINISHED, Piece, cannot
+from millstream.files.folder import UNFINISHED, Fill, Piece, cannot
 
 EMPTY = pa.py_buffer(b"")
 
@@ -42,7 +42,7 @@ class LocalFolder:
         return str(self.path / name)
 
     def put(self, name: str, pieces: Sequence[Piece]) -> None:
-        unfinished = self.path / f".{name}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}"
+        unfinished = self._unfinished(name)
         try:
             try:
                 file = open(unfinished, "wb")  # noqa: SIM115
@@ -57,6 +57,19 @@ class LocalFolder:
             os.replace(unfinished, self.path / name)
         except OSError as problem:
             raise cannot("written", self, name, problem) from problem
+
+    def write(self, name: str, fill: Fill) -> None:
+        unfinished = self._unfinished(name)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with pa.OSFile(str(unfinished), "wb") as stream:
+                fill(stream)
+            os.replace(unfinished, self.path / name)
+        except OSError as problem:
+            raise cannot("written", self, name, problem) from problem
+
+    def _unfinished(self, name: str) -> Path:
+        return self.path / f".{name}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}"
 
     def get(self, name: str) -> pa.Buffer:
         try:

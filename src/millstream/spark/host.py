@@ -135,13 +135,13 @@ class SparkHost:
     def buckets(self) -> int:
         return self.driver.buckets
 
-    def _scratch_folder(self) -> Path:
+    def _scratch_folder(self) -> LocalFolder:
         """A folder of this machine for what goes from level to level."""
         folder = self.checkpoint.folder
         if isinstance(folder, LocalFolder):
-            return folder.path / "scratch"
+            return folder.folder("scratch")
         self._temporary = tempfile.mkdtemp(prefix="millstream-")
-        return Path(self._temporary)
+        return LocalFolder(Path(self._temporary))
 
     def _bucket_count(self, job: Job, commit: Commit | None, notices: list[Notice]) -> int:
         asked = job.settings.buckets or self.session.sparkContext.defaultParallelism
@@ -161,7 +161,7 @@ class SparkHost:
         the executors, or the driver. It is the same one while the job stays the same."""
         known = self._snapshots.get(reader)
         if known is None or known.job is not job:
-            scratch = str(self._scratch) if _is_one_process(self.session) else None
+            scratch = self._scratch.url if _is_one_process(self.session) else None
             state, wanted = self.checkpoint.state.url, self.driver.wanted
             known = JobSnapshot(job, self.follow, self.buckets, state, wanted, scratch)
             self._snapshots[reader] = known
@@ -282,7 +282,7 @@ class SparkHost:
         executors = Executors(self.session, frame, self._saved)
         carrier: Carrier = InProcess() if tasks and self.in_driver(number) else executors
         report = self.driver.run(number, tasks, carrier, self._sources)
-        shutil.rmtree(self._scratch / str(number), ignore_errors=True)
+        self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:
             self.progress(report)
         streams, clock = self.job.streams, self.clock

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.states import FileStates
 from millstream.engine.work import Batch, Work
+from millstream.files import open_folder
 from millstream.spark.foreign import Delivered
 from millstream.spark.job_snapshot import JobSnapshot, load_job_snapshot
 from millstream.spark.wire import Wire, messages_in
@@ -91,8 +91,9 @@ def _work(job_snapshot: JobSnapshot, batch: Batch) -> Work:
 
 
 def _wire(job_snapshot: JobSnapshot, batch: Batch) -> Wire:
-    scratch = job_snapshot.scratch and Path(job_snapshot.scratch) / str(batch.number)
-    return Wire(job_snapshot.job.graph.depth, job_snapshot.buckets, scratch or None)
+    url, depth = job_snapshot.scratch, job_snapshot.job.graph.depth
+    scratch = None if url is None else open_folder(url).folder(str(batch.number))
+    return Wire(depth, job_snapshot.buckets, scratch)
 
 
 def _pack_foreign(

@@ -6,7 +6,6 @@ import json
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +23,8 @@ from millstream.engine.messages import (
     TimeTold,
     Worked,
 )
-from millstream.engine.store import decode, decode_from, encode, encode_to
+from millstream.engine.store import decode, encode, encode_to
+from millstream.files import Folder, open_file
 
 WIRE = "level int, bucket int, kind string, about string, blob binary"
 WIRE_SCHEMA = pa.schema(
@@ -54,7 +54,7 @@ class Wire:
 
     levels: int
     buckets: int
-    scratch: Path | None = None
+    scratch: Folder | None = None
 
     def batch(self, messages: Iterable[Message]) -> pa.RecordBatch:
         """Messages as rows of the wire."""
@@ -82,18 +82,18 @@ class Wire:
             return json.dumps(about), None
         if self.scratch is None or rows.nbytes < INLINE:
             return json.dumps(about), encode(rows)
-        self.scratch.mkdir(parents=True, exist_ok=True)
-        path = self.scratch / uuid.uuid4().hex
-        encode_to(path, rows)
-        return json.dumps({**about, "file": str(path)}), None
+        name = uuid.uuid4().hex
+        self.scratch.write(name, lambda stream: encode_to(stream, rows))
+        return json.dumps({**about, "file": self.scratch.address(name)}), None
 
 
 def messages_in(rows: Iterable[dict[str, Any]]) -> Iterator[Message]:
     """The messages that rows of the wire stand for."""
     for row in rows:
         about, blob = json.loads(row["about"]), row["blob"]
-        if (path := about.pop("file", None)) is not None:
-            about["rows"] = decode_from(Path(path))
+        if (address := about.pop("file", None)) is not None:
+            folder, name = open_file(address)
+            about["rows"] = decode(folder.get(name))
         elif blob is not None:
             about["rows"] = decode(pa.py_buffer(blob))
         yield KINDS[row["kind"]](about)
