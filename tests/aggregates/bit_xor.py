@@ -35,7 +35,11 @@ def _xor(
     return (_running_xor(*along, weights, valid, as_words(values), totals[0]),)
 
 
-XOR = Total("xor", (np.int64,), _xor)
+def _combine(some: Totals, others: Totals) -> Totals:
+    return [some[0] ^ others[0]]
+
+
+XOR = Total("xor", (np.int64,), _xor, _combine)
 
 
 def _total(argument: pa.DataType) -> Total:

@@ -15,9 +15,11 @@ from millstream.columns.trace import (
     running_floats,
     running_integers,
     running_squares,
+    two_sum,
 )
 
 Totals = list[np.ndarray]
+WORD = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,16 @@ class Total:
     """Numbers kept per group for one argument; several aggregates may rest on the same ones.
 
     `name` tells them apart in the state; `columns` are their types; `run` moves them along a trace
-    and gives what they come to in every row.
-    Law: that depends on the rows present, not on the order or the cut of the events.
+    and gives what they come to in every row. `combine` makes the totals of two bags of values those
+    of both together, group by group.
+    Law: that depends on the rows present, not on the order or the cut of the events; so the totals
+    of some events, combined with those of the others, are the totals of all.
     """
 
     name: str
     columns: tuple[type, ...]
     run: Callable[[Trace, np.ndarray, pa.Array, Totals], tuple[np.ndarray, ...]]
+    combine: Callable[[Totals, Totals], Totals]
 
 
 def _count(
@@ -96,16 +101,43 @@ def _integers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1])
 
 
-COUNT = Total("count", (np.int64,), _count)
+def _added(some: Totals, others: Totals) -> Totals:
+    return [a + b for a, b in zip(some, others)]
+
+
+def _carried(some: Totals, others: Totals) -> Totals:
+    """Sums of three words, the topmost first; the lower two have 32 bits."""
+    top, high, low = _added(some, others)
+    high = high + (low >> 32)
+    return [top + (high >> 32), high & WORD, low & WORD]
+
+
+def _pairs_added(some: Totals, others: Totals) -> Totals:
+    """Two pairs of doubles as one, with the digits of both."""
+    high, low = two_sum(some[0], some[1], others[0])
+    return list(two_sum(high, low, others[1]))
+
+
+def _reals_added(some: Totals, others: Totals) -> Totals:
+    return [*_pairs_added(some[:2], others[:2]), *_added(some[2:], others[2:])]
+
+
+def _squares_added(some: Totals, others: Totals) -> Totals:
+    return [*_pairs_added(some[:2], others[:2]), *_reals_added(some[2:], others[2:])]
+
+
+COUNT = Total("count", (np.int64,), _count, _added)
 """How many values there are."""
 
-WHOLE = Total("whole", (np.int64, np.int64, np.int64), _whole_sum)
+WHOLE = Total("whole", (np.int64, np.int64, np.int64), _whole_sum, _carried)
 """The sum of whole numbers and decimals."""
 
-REAL = Total("real", (np.float64, np.float64, np.int64, np.int64, np.int64), _real_sum)
+REAL = Total(
+    "real", (np.float64, np.float64, np.int64, np.int64, np.int64), _real_sum, _reals_added
+)
 """The sum of doubles."""
 
-SQUARES = Total("squares", (*[np.float64] * 4, np.int64, np.int64), _squares)
+SQUARES = Total("squares", (*[np.float64] * 4, np.int64, np.int64), _squares, _squares_added)
 """The sum of squared differences from the mean."""
 
 

@@ -172,6 +172,15 @@ def _add(high, low, x):  # type: ignore[no-untyped-def]
     return t, low - (t - s)
 
 
+def two_sum(high: np.ndarray, low: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for columns: sums of two doubles with one more added to each.
+
+    >>> two_sum(np.array([1e16]), np.array([0.0]), np.array([1.0]))
+    (array([1.e+16]), array([1.]))
+    """
+    return _add.py_func(high, low, x)
+
+
 @njit(cache=True)
 def running_floats(event, group, row, rows, weights, valid, values, sums, odd):  # type: ignore[no-untyped-def]
     """The sum of doubles, with twice the digits of a double inside (`sums`, two columns).
