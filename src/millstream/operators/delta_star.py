@@ -17,7 +17,7 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
-from millstream.columns.stretches import tell_stretches
+from millstream.columns.stretches import emit_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
 from millstream.state.chunks import State
@@ -92,7 +92,7 @@ class DeltaStar(Node):
         found = recall(state, changes, span, self.state_layout.buffer)
         before = found.values
         after = replace(before, told=before.told.copy(), until=before.until.copy())
-        code, start, stop = tell_stretches(
+        code, start, stop = emit_stretches(
             found.codes, changes.ts, changes.exp, after.told, after.until, span.end
         )
         rows = take_rows(after.rows, code)
