@@ -168,7 +168,7 @@ class Node:
 
     @cached_property
     def time_domain(self) -> Domain | None:
-        """What the instants of its time count; None where no stream tells it."""
+        """What the instants of its time count; None where no stream says it."""
         return next((d for node in self.inputs if (d := node.time_domain) is not None), None)
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
@@ -212,11 +212,11 @@ class Node:
 
     @property
     def can_snapshot(self) -> bool:
-        """Whether states tell the rows present, so that a reader need not keep them once more."""
+        """Whether states hold the rows present, so that a reader need not keep them once more."""
         return self.row_by_row and self.inputs[0].can_snapshot
 
     def snapshot(self, load: Load, instant: int) -> Changes | None:
-        """The rows present at an instant, as they were told, if states tell them."""
+        """The rows present at an instant, as they were emitted, if states hold them."""
         below = self.inputs[0].snapshot(load, instant) if self.row_by_row else None
         return None if below is None else self.step({}, below, Span(instant - 1, instant, None))[1]
 

@@ -37,11 +37,11 @@ class Commit:
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
-    there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
-    rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `plans` the plans of every query as text, since a plan must not change under its state;
-    `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are stored
-    results whose changes were told as well.
+    there from the beginning. `ending` is how the ends of rows were emitted, and `drains` is true
+    while the state has rows that an earlier strategy emitted open. `measures` is what operators
+    took and emitted, `plans` the plans of every query as text, since a plan must not change under
+    its state; `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are
+    stored results whose changes were emitted as well.
     """
 
     batch: int
@@ -171,7 +171,7 @@ class Checkpoint:
                 yield BucketStore.at(self.state, level, bucket)
 
     def holds_open(self, commit: Commit) -> bool:
-        """Whether there are rows in the state that must be taken back by negative ones."""
+        """Whether the state has rows that must be retracted by negative ones."""
         return any(
             part.get("chunks")  # what is counted beside them is a table
             for name, parts in self._parts(commit)
@@ -214,7 +214,7 @@ class Checkpoint:
 def compare(
     commit: Commit, job: Job, folder: Folder, opening: Set[str] = frozenset()
 ) -> list[Notice]:
-    """What a changed script means for a checkpoint: fresh starts are told, misfits are refused.
+    """What a changed script means for a checkpoint: fresh starts give notices, misfits are refused.
 
     Queries that are `opening` are new, and begin with the content of what runs already.
     """

@@ -146,7 +146,7 @@ class Driver:
         """Deliver what a batch has brought, and commit it."""
         headers = [m.header for m in messages if isinstance(m, TimeTold)]
         if not headers:
-            self._take_back(work)
+            self._undo(work)
             return None
         after = self._after(work, headers, messages)
         with self.lock:
@@ -158,8 +158,8 @@ class Driver:
             self.last = after
         return _report(after, headers, messages, started, carried)
 
-    def _take_back(self, work: Work) -> None:
-        """A batch in which nothing was read has not been: what was to open in it still is."""
+    def _undo(self, work: Work) -> None:
+        """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
         with self.lock:
             self.begun, self.ran = self._before
             self.opening = work.batch.opening
@@ -219,9 +219,9 @@ class Driver:
         for name, root in job.changelog_roots.items():
             query = job.query(name)
             if name in self.wanted and self._has(query):
-                told = f"{name}.changes" if query.form == COMPLETE else name
+                result = f"{name}.changes" if query.form == COMPLETE else name
                 changes = Changes.concat(answers.get(name, []), root.schema)
-                self._give(told, present(query, changes), number)
+                self._give(result, present(query, changes), number)
 
     def _has(self, query: Query) -> bool:
         """Whether a query is still there, and still the same."""
@@ -256,8 +256,8 @@ class Driver:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
                 joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
             self.job, self.opening = joined.job, joined.opening
-            told = frozenset(joined.job.changelog_roots)
-            self.wanted = told if wanted is None else wanted
+            every = frozenset(joined.job.changelog_roots)
+            self.wanted = every if wanted is None else wanted
         return joined.notices
 
     def go_on(self, before: Driver) -> None:

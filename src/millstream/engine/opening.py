@@ -81,7 +81,7 @@ class Running:
     nodes: frozenset[Node]
 
     def has_content(self, node: Node) -> bool:
-        """Whether the rows that are in a relation at the heartbeat can be told."""
+        """Whether the rows that are in a relation at the heartbeat can be found."""
         if isinstance(node, Exchange):
             return self.has_content(node.input)
         if node.is_stream:
@@ -203,8 +203,8 @@ def content_of(node: Node, load: Load, instant: int) -> Changes:
 
 
 def _shows(node: Node) -> bool:
-    """Whether the state of a node tells its rows, or that of a node below from which they follow
-    row by row."""
+    """Whether the rows of a node are in its state, or follow row by row from rows that are in the
+    state of a node below."""
     if node.can_snapshot or isinstance(node, Distinct):
         return True
     return node.row_by_row and _shows(node.inputs[0])

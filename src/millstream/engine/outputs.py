@@ -21,7 +21,7 @@ STREAM, STREAMED, COMPLETE = "stream", "streamed", "complete"
 
 @dataclass(frozen=True)
 class Query:
-    """A registered query: its plan, the form of its answer, and what its author was told."""
+    """A registered query: its plan, the form of its answer, and the notices its author got."""
 
     name: str
     plan: Node

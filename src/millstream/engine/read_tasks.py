@@ -271,8 +271,8 @@ def pack(
         if name in sender.graph.scans:
             elements[name] = Changes.elements(rows, numbers, arrivals(numbers, gate.number))
             first = int(numbers[0]) if len(numbers) else None
-            told = Header(name, first, last or None, rows=len(numbers), now=gate.now)
-            headers.append(replace(told, partition="" if gate.number is None else gate.partition))
+            header = Header(name, first, last or None, rows=len(numbers), now=gate.now)
+            headers.append(replace(header, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
     return ReadResult(sent, late, errors, headers, reading.counts)

@@ -32,7 +32,7 @@ class Stored(Node):
 
     State: nothing over an operator whose own state shows the rows present, as groups do. Otherwise
     the rows present: those with a known end wait for it, and are dropped with their chunk; open
-    ones are a log that is written anew, without what was taken back, when it has doubled.
+    ones are a log that is written anew, without retracted rows, when it has doubled.
     It has no output. Cost: the batch.
     """
 

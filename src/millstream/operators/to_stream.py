@@ -50,7 +50,7 @@ class Differences(Node):
         )
 
     def _sort_apart(self, every: Changes) -> tuple[Changes, Changes]:
-        """Events that are told as they are, and those at instants where others could undo them."""
+        """Events emitted as they are, and those at instants where others could undo them."""
         mine = every.weight * self.sign > 0
         met = is_among(every.ts, np.sort(every.ts[~mine])) & mine
         if not met.any():
@@ -191,6 +191,6 @@ def settle(rows: Changes) -> Changes:
 
 
 def compact(rows: Changes) -> Changes:
-    """The same content in fewer rows, from the last of their starts on: rows that left early and
-    what took them back go."""
+    """The same content in fewer rows, from the last of their starts on: rows that left early
+    go, with those that retract them."""
     return rows if (rows.weight == 1).all() else summed(rows, rows.exp)

@@ -54,10 +54,10 @@ class Sources:
         if self.stamped and streams == 1:
             entries = [(join, _stamped(entry)) for join, entry in entries]
         joined = Joins(self.text, self.test, where, self.notices).combine(entries)
-        self._tell_alone([entry for _, entry in entries])
+        self._notice_alone([entry for _, entry in entries])
         return joined, streams
 
-    def _tell_alone(self, entries: list[Entry]) -> None:
+    def _notice_alone(self, entries: list[Entry]) -> None:
         """A table that is not retroactive, and meets no stream, is a relation like any other."""
         changing = [entry for entry in entries if not entry.is_static]
         if changing and changing[0].is_non_retroactive:
