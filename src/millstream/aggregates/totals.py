@@ -24,7 +24,7 @@ Totals = list[np.ndarray]
 class Total:
     """Numbers kept per group for one argument; several aggregates may rest on the same ones.
 
-    `name` tells them apart in the state; `columns` are their types; `run` moves them along a trace
+    `name` is what the state keeps them under; `columns` are their types; `run` moves them along a trace
     and gives what they come to in every row.
     Law: that depends on the rows present, not on the order or the cut of the events.
     """

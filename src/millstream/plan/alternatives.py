@@ -90,7 +90,7 @@ def part_name(part: Node) -> str:
 
 
 def _bare(node: Node) -> Node:
-    """A table without its rows, and without the stream that carries the time of one that never changes."""
+    """A table without its rows; one that never changes, also without the stream of its time."""
     if not isinstance(node, TableScan):
         return node
     table = StaticTable(node.table.name, "", no_rows(node.schema))

@@ -56,6 +56,7 @@ from millstream.plan.prices import (
     CALENDAR,
     COUNT,
     COVER,
+    EMIT,
     GROUP,
     LOOK,
     MADE,
@@ -71,7 +72,6 @@ from millstream.plan.prices import (
     SORT,
     STAR,
     STORE,
-    TELL,
 )
 from millstream.plan.row_rates import RateEstimates, size
 from millstream.plan.stars import with_stars
@@ -236,11 +236,11 @@ def _numbered(costs: Costs, node: Rows | TableScan) -> float:
 
 
 def _emitted(costs: Costs, node: Node) -> float:
-    return TELL * costs.events(node) + costs.kept(node)
+    return EMIT * costs.events(node) + costs.kept(node)
 
 
 def _rstream(costs: Costs, node: Rstream) -> float:
-    return TELL * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
+    return EMIT * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
 
 
 def _stored(costs: Costs, node: Stored) -> float:

@@ -48,7 +48,7 @@ RANK = 500.0
 NUMBER = 280.0
 """A row of a window by rows."""
 
-TELL = 200.0
+EMIT = 200.0
 """A row that comes or goes is emitted as an element or a change."""
 
 STORE = 50.0

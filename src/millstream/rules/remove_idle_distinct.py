@@ -19,7 +19,7 @@ def remove_idle_distinct(node: Node) -> Node | None:
 
     Sound because the upper one asks only whether a row is there: one copy of it is there exactly
     when any copy is. It makes new tuples, known by their values; so nobody sees the tuples that
-    the lower one made. Not where something in between tells 0.0 from -0.0, of which it made one.
+    the lower one made. Not where a node in between distinguishes 0.0 from -0.0, of which it made one.
     """
     match node:
         case Distinct(input=source):
