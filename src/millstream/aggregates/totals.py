@@ -24,9 +24,9 @@ Totals = list[np.ndarray]
 class Total:
     """Numbers kept per group for one argument; several aggregates may rest on the same ones.
 
-    `name` is what the state keeps them under; `columns` are their types; `run` moves them along a trace
-    and gives what they come to in every row.
-    Law: that depends on the rows present, not on the order or the cut of the events.
+    `name` is their name in the state; `columns` are their types; `run` moves them along a trace and
+    gives their values in every row.
+    Law: a value depends on the rows present, not on the order or the cut of the events.
     """
 
     name: str

@@ -27,7 +27,7 @@ class Changes:
 
     `seq` identifies rows: at or above 0 it is an arrival number and orders elements of equal ts;
     below 0 it is an identity without an order, for tuples that did not arrive but were made. A row
-    that takes another one back has the same `seq`.
+    that retracts another has the same `seq`.
 
     `previous`, when an operator knows it, gives for every row the one of the same key before it
     among these rows, or −1. Such changes may also hold rows of weight 0, where a key is gone; only

@@ -24,11 +24,11 @@ from millstream.plan.statistics import NOTHING
 KEPT = 3
 
 FORMAT = 3
-"""How operators lay out their state. A checkpoint of another format cannot be gone on from."""
+"""The version of the layout of states. A run cannot go on from a checkpoint of another format."""
 
 
 UNREADABLE = "#unreadable"
-"""In the place of the fingerprint of a query whose plan this version cannot read."""
+"""Stands for the fingerprint of a query whose plan this version cannot read."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Checkpoint:
         return self.folder.folder("spark")
 
     def write(self, commit: Commit) -> None:
-        """Record a finished batch; older records go."""
+        """Record a finished batch, and remove older records."""
         self.commits.put(f"{commit.batch:012d}.json", [commit.to_bytes()])
         for name in self._recorded()[KEPT:]:
             self.commits.remove(name)
@@ -114,9 +114,9 @@ class Checkpoint:
         return next((commit for commit in found if commit is not None), None)
 
     def take_up(self) -> tuple[Commit | None, list[Notice]]:
-        """The last batch that can be gone on from; a damaged one is gone back on.
+        """The last batch from which a run can go on; the one before, where the last is damaged.
 
-        Never a wrong answer: when neither the last batch nor the one before is whole, the
+        Answers are never wrong: when neither the last batch nor the one before is whole, the
         checkpoint is refused by name. A folder that cannot be reached is not a damaged one.
         """
         self.folder.tidy()
@@ -299,7 +299,7 @@ def settled(job: Job, commit: Commit, checkpoint: Checkpoint) -> Job:
 
 
 def going_on(job: Job, same: Mapping[str, str], batch: int, rules: str) -> Job:
-    """The job after a batch. Of queries that stay the `same` it is known when they joined; the
+    """The job after a batch. Queries that stay the `same` keep the note of when they joined; the
     others join now."""
     now = f"after batch {batch}"
     queries = tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries)

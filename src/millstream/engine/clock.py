@@ -150,9 +150,9 @@ class Clock:
     ) -> Clock:
         """The clock after a batch: the least heartbeat in a watermark group, never going back.
 
-        The partitions of all its streams count alike. What has ended holds nobody back; when all
-        sources of a time domain have ended, the last instant is the largest timestamp or heartbeat
-        seen on any of them. The order of the headers does not matter.
+        The partitions of all its streams count alike. A partition that has ended does not hold the
+        others back; when all sources of a time domain have ended, the last instant is the largest
+        timestamp or heartbeat seen on any of them. The order of the headers does not matter.
         """
         heard: dict[str, list[Header]] = {name: [] for name in streams}
         for header in headers:
@@ -229,7 +229,7 @@ def _beat(
 
 
 def _settled(header: Header, stream: Stream) -> Header:
-    """A partition that Spark feeds, and that has brought no element, holds nobody back."""
+    """A partition that Spark feeds does not hold the heartbeat back before its first element."""
     silent = stream.foreign and header.largest is None
     return replace(header, partition=None) if silent else header
 

@@ -118,7 +118,7 @@ class Driver:
         sources: Sources,
         positions: Mapping[str, Any] | None = None,
     ) -> BatchReport | None:
-        """Carry one batch through: None when there was nothing in it, and nothing is committed."""
+        """Carry out one batch; None when nothing was read, and then nothing is committed."""
         started = time.perf_counter()
         work = self.begin(number, tasks, sources)
         messages = list(carrier.carry(work))
@@ -143,7 +143,7 @@ class Driver:
         started: float,
         carried: float,
     ) -> BatchReport | None:
-        """Deliver what a batch has brought, and commit it."""
+        """Deliver the answers of a batch, and commit it."""
         headers = [m.header for m in messages if isinstance(m, TimeTold)]
         if not headers:
             self._undo(work)
@@ -200,8 +200,8 @@ class Driver:
         )
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
-        """Hand out late and bad rows, then the answers of all queries, in the order of time; those
-        of a query that was dropped or replaced meanwhile are not wanted any more."""
+        """Deliver late and bad rows, then the answers of all queries, in the order of time; answers
+        of a query that was dropped or replaced meanwhile are not delivered."""
         refused: dict[tuple[str, str], list[pa.RecordBatch]] = {}
         answers: dict[str, list[Changes]] = {}
         for message in messages:
@@ -233,7 +233,7 @@ class Driver:
             receiver.rows(name, rows, number)
 
     def close(self) -> None:
-        """Hand out the contents of stored results, and close the receivers."""
+        """Deliver the contents of stored results, and close the receivers."""
         for name in self.job.materialized_roots:
             content = self.content(name)
             for receiver in self.receivers:
@@ -245,7 +245,7 @@ class Driver:
         """Go on with other queries from the next batch on; operators that stay keep their state.
 
         It does not wait for a batch that runs. Queries that join begin with their content where
-        that is known; what is given back says of the others that they do not.
+        that is known; the notices name the others.
         """
         with self.lock:
             statistics = self.last.measures.statistics(self.job.graph)

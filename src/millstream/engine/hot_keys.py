@@ -1,4 +1,4 @@
-"""Hot keys: keys that so many rows share that one bucket shall not do all their work."""
+"""Hot keys: keys of so many rows that one bucket should not do all their work."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FEWEST = 1_000
 """A key with fewer rows in a batch is not hot."""
 
 MOST = 256
-"""So many keys of one meeting may be hot, at most."""
+"""The most keys of one meeting that may be hot."""
 
 SAMPLED = 4_096
-"""So many rows are looked at to find the keys that many share."""
+"""The number of rows that are sampled to find hot keys."""
 
 STAYS, SPREAD, COPIED = 0, 1, 2
 OTHER = {LEFT: RIGHT, RIGHT: LEFT}

@@ -37,7 +37,7 @@ class Job:
     settings: Settings
     changes: frozenset[str] = frozenset()
     drains: bool = False
-    """Whether state of another strategy is taken over, with rows that it gave out open."""
+    """Whether state of another strategy is taken over, with rows that it emitted open."""
     counted: frozenset[str] = frozenset()
     """The names of states in which duplicates are counted, or were when the job began."""
     kept: Mapping[Kept, Node] = field(default_factory=dict)

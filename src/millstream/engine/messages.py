@@ -1,4 +1,4 @@
-"""Messages: what carrying out a batch says, to the levels above and to the driver."""
+"""Messages: what the parts of a batch send to the levels above and to the driver."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class OpeningLevel(Level):
         return content_of(node, self.load, self.spans[node].start)
 
     def recalled(self, node: Node, span: Span) -> State:
-        """Nothing: what is there comes from below."""
+        """Nothing: the rows that are there come from below."""
         return {}
 
     def counts_rows_of(self, node: Node) -> bool:
@@ -169,7 +169,7 @@ class OpeningLevel(Level):
 
 
 def open_bucket(bucket: Bucket, mail: Mapping[Node, Changes], opening: Opening) -> OpeningLevel:
-    """A bucket up to the heartbeat: of its mail it takes what is about rows that are there."""
+    """A bucket up to the heartbeat: of its mail it takes the rows that are there by then."""
     level = OpeningLevel(
         bucket.graph,
         bucket.bucket,

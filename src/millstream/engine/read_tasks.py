@@ -1,4 +1,4 @@
-"""Read tasks: what of the sources a batch reads, and the reading itself."""
+"""Read tasks: which slices of the sources a batch reads, and the reading itself."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _source_in(source: Source, partition: str) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class ReadResult:
-    """What a read task brings: changes for buckets, late rows, bad rows, and word of the time.
+    """What a read task brings: changes for buckets, late rows, bad rows, and headers.
 
     Changes carry the number by which they are put in the order of arrival; `counts` are those of
     the operators that come before an exchange.

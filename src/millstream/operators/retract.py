@@ -19,7 +19,7 @@ from millstream.state.events import cancelled
 from millstream.state.waiting import add_waiting, due_in
 
 OPEN = "open "
-"""How names of state begin that hold rows which were given out open."""
+"""The prefix of the names of states that hold rows emitted open."""
 
 
 ALWAYS, MEASURED, DRAINS = "", "what leaves early", "what was left open"
@@ -53,7 +53,7 @@ class Retract(Node):
     @property
     def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         seen = StatePart("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE)
-        return (ending(of="rows that were given out open"), *([seen] if self.counts else []))
+        return (ending(of="rows that were emitted open"), *([seen] if self.counts else []))
 
     @property
     def counts(self) -> bool:

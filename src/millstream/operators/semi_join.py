@@ -29,7 +29,7 @@ from millstream.state.pending import release
 
 @dataclass(frozen=True, eq=False)
 class Matched(Node):
-    """What SemiJoin and AntiJoin share: left rows, emitted by whether they have partners.
+    """What SemiJoin and AntiJoin share: left rows are emitted if they have partners, or have none.
 
     State: the rows of both sides that have not expired, by the hash of the columns that the
     condition wants equal, and changes that are known to come. Cost: the batch, and the partners of
@@ -139,7 +139,7 @@ class Matched(Node):
 
 
 def _by_chunk(met: Iterable[Found]) -> list[list[Found]]:
-    """What was found, put together by the chunk of left rows it was found in."""
+    """The pairs found, grouped by the chunk of their left rows."""
     chunks: dict[int, list[Found]] = {}
     for found in met:
         chunks.setdefault(id(found.left), []).append(found)

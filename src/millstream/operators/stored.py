@@ -22,8 +22,8 @@ FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
 FEW_OF = 8
-"""Rows that have left already are kept beside so many times as many that have not: they go with
-their chunk, and to pick out the others costs more."""
+"""Of new rows, those that have left already are kept if they are fewer than one in so many: they go
+with their chunk, and picking out the others costs more."""
 
 
 @dataclass(frozen=True, eq=False)

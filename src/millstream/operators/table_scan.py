@@ -192,13 +192,13 @@ def table_below(node: Node) -> TableScan | None:
 
 
 def label_beside_table(side: Node, other: Lifetime) -> Label | None:
-    """The label of what rows of the other side that meet the side's have, if that is a table."""
+    """The label of rows of the other side that meet those of this side, if this is a table."""
     table = table_below(side)
     if table is None:
         return None
     if table.is_static:
         return Label(other.pattern, "rows leave as the others do: the table never changes", 1)
-    return Label(Pattern.STR, "a change of the table takes results back", 5)
+    return Label(Pattern.STR, "a change of the table retracts results", 5)
 
 
 def kinds_of(ops: pa.Array) -> np.ndarray:

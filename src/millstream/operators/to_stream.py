@@ -143,14 +143,15 @@ class Elements(Node):
         return state, changes
 
 
-def active_instants(events: Events, clean: bool) -> np.ndarray:
+def active_instants(events: Events, consolidated: bool) -> np.ndarray:
     """The instants at which some tuple enters or leaves, each once, in order.
 
-    A row that leaves and enters as the same tuple has stayed. Clean events hold no such row: there
-    it is another element of a derived stream, which has the arrival number of the same base row.
+    A row that leaves and enters as the same tuple has stayed. Consolidated events hold no
+    such row: there it is another element of a derived stream, which has the arrival number of the
+    same base row.
     """
     every = events.merged()
-    if clean:
+    if consolidated:
         return np.unique(every.ts[every.weight != 0])
     return np.unique(every.ts[add_up(every, every.ts)[0]])
 

@@ -17,7 +17,7 @@ WIDEST = 40
 """So much of an operator's line says where a rule was applied."""
 
 MOST = 24
-"""So many plans are looked at."""
+"""The most plans that are compared."""
 
 GAIN = 0.9
 """Another plan must cost less than this share of what the rules made anyhow."""

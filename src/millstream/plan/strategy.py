@@ -109,7 +109,7 @@ def _with_negatives(node: Node, when: str) -> Node:
 
 
 def _above_negation(settings: Settings, drains: bool) -> str | None:
-    """When the rows of a negation are given out open; None for never."""
+    """When the rows of a negation are emitted open; None for never."""
     if settings.strategy == UPDATE_PATTERN and settings.negation != "ends":
         return MEASURED if settings.negation == "measured" else ALWAYS
     return DRAINS if drains else None

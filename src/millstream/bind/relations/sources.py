@@ -139,7 +139,7 @@ class Sources:
         return self.found[-1]
 
     def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
-        """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
+        """`bids.late` and `bids.errors`: the rows of a stream that arrived late or were bad."""
         named = self.catalog.entries.get(owner.name.lower())
         found = named.changes if isinstance(named, Table) else named
         if not isinstance(found, Stream):
