@@ -21,7 +21,7 @@ NOT_YET = {
 
 NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
 NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
-"""Ways of leaving under which no row is given out open that has an end."""
+"""The ways of ending rows under which every row with a known end is emitted with it."""
 
 NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024, "lazy": 100}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from millstream.columns.cover import changes_of_cover
 from millstream.columns.multiset import running_order
-from millstream.columns.stretches import tell_stretches
+from millstream.columns.stretches import emit_stretches
 from millstream.columns.tally import PRESENT, SMALLER, SURPLUS, tally
 from millstream.columns.trace import follow, running_counts, running_integers
 
@@ -142,8 +142,8 @@ def test_stretches_are_where_a_value_is_present_and_do_not_overlap(rows, end):
     rows = sorted((r for r in rows if r[1][0] <= end), key=lambda r: r[1][0])
     codes = ints(c for c, _ in rows)
     ts, exp = ints(s[0] for _, s in rows), ints(s[1] for _, s in rows)
-    told, until = np.full(2, -1, np.int64), np.full(2, -1, np.int64)
-    out = tell_stretches(codes, ts, exp, told, until, end)
+    emitted, until = np.full(2, -1, np.int64), np.full(2, -1, np.int64)
+    out = emit_stretches(codes, ts, exp, emitted, until, end)
     found = list(zip(*(column.tolist() for column in out)))
     assert all(start <= end for _, start, _ in found)
     for at in range(end + 1):

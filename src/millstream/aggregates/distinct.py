@@ -81,7 +81,7 @@ class Distinct:
 def _sums(
     total: Total, trace: Trace, weights: np.ndarray, values: pa.Array, group_count: int
 ) -> tuple[np.ndarray, ...]:
-    """What a total comes to in every row, from nothing."""
+    """The values of a total in every row, beginning with none."""
     columns: list[np.ndarray] = [np.zeros(group_count, kind) for kind in total.columns]
     return total.run(trace, weights, values, columns)
 

@@ -28,7 +28,7 @@ class Slots:
     """A slot for every value of a group, those of a group in order, from `starts` on.
 
     `every`, `by` and `group` belong to the entries and then the events; `slots` are those of the
-    events, `valid` tells which of them count. `example` is a place in `every` for each slot,
+    events, `valid` says which of them count. `example` is a place in `every` for each slot,
     `counts` how often it is present: a kernel that follows the events moves that on.
     """
 
@@ -50,7 +50,7 @@ class Slots:
         group_count: int,
         valid: np.ndarray,
     ) -> Slots:
-        """`valid` tells which of the events' values count; those that are present all do."""
+        """`valid` says which of the events' values count; all values that are present do."""
         every = pa.concat_arrays([present.value, values])
         keys = tuple(pa.concat_arrays([old, new]) for old, new in zip(present.by, by))
         group = np.concatenate([present.group, groups])

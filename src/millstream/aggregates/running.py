@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.aggregates.totals import COUNT, Total
 
 Finish = Callable[[np.ndarray, tuple[np.ndarray, ...], pa.DataType, pa.DataType], pa.Array]
-"""The result from the counts, what the other total came to, and the types of argument and result;
+"""The result from the counts, the values of the other total, and the types of argument and result;
 one for every row of a trace."""
 
 

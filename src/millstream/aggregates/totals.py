@@ -26,10 +26,10 @@ WORD = 0xFFFFFFFF
 class Total:
     """Numbers kept per group for one argument; several aggregates may rest on the same ones.
 
-    `name` tells them apart in the state; `columns` are their types; `run` moves them along a trace
-    and gives what they come to in every row. `combine` makes the totals of two bags of values those
+    `name` is their name in the state; `columns` are their types; `run` moves them along a trace and
+    gives their values in every row. `combine` makes the totals of two bags of values those
     of both together, group by group.
-    Law: that depends on the rows present, not on the order or the cut of the events; so the totals
+    Law: a value depends on the rows present, not on the order or the cut of the events; so totals
     of some events, combined with those of the others, are the totals of all.
     """
 

@@ -27,7 +27,7 @@ class Changes:
 
     `seq` identifies rows: at or above 0 it is an arrival number and orders elements of equal ts;
     below 0 it is an identity without an order, for tuples that did not arrive but were made. A row
-    that takes another one back has the same `seq`.
+    that retracts another has the same `seq`.
 
     `previous`, when an operator knows it, gives for every row the one of the same key before it
     among these rows, or −1. Such changes may also hold rows of weight 0, where a key is gone; only
@@ -155,7 +155,7 @@ class Changes:
 
         Times that follow from others stand as rules in the metadata instead of being written out.
         """
-        told: dict[str, int | str] = {}
+        rules: dict[str, int | str] = {}
         columns, names = list(self.rows.columns), list(self.rows.schema.names)
         for name, values, rule in (
             ("#ts", self.ts, None),
@@ -167,20 +167,20 @@ class Changes:
                 columns.append(pa.array(values))
                 names.append(name)
             else:
-                told[name] = rule
+                rules[name] = rule
         fields = [pa.field(n, c.type) for n, c in zip(names, columns)]
-        schema = pa.schema(fields, metadata={"millstream": json.dumps(told)})
+        schema = pa.schema(fields, metadata={"millstream": json.dumps(rules)})
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     @staticmethod
     def from_batch(batch: pa.RecordBatch) -> Changes:
-        told = json.loads((batch.schema.metadata or {})[b"millstream"])
-        width = batch.num_columns - len(TIME_FIELDS) + len(told)
+        rules = json.loads((batch.schema.metadata or {})[b"millstream"])
+        width = batch.num_columns - len(TIME_FIELDS) + len(rules)
         written = iter(range(width, batch.num_columns))
         times: dict[str, np.ndarray] = {}
         for name in TIME_FIELDS:
-            if name in told:
-                times[name] = _follow_rule(told[name], times["#ts"], name)
+            if name in rules:
+                times[name] = _follow_rule(rules[name], times["#ts"], name)
             else:
                 times[name] = batch.column(next(written)).to_numpy()
         rows = pa.RecordBatch.from_arrays(

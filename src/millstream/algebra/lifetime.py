@@ -40,7 +40,7 @@ class Lifetime:
 
     transient: bool
     """Whether every row leaves, at the latest, at an instant that is known when it comes, however
-    the strategy tells it. A window by rows is not: later rows decide."""
+    the strategy emits that. A window by rows is not: later rows decide."""
 
     consolidated: bool
     """Whether at one instant no row both enters and leaves."""

@@ -74,6 +74,10 @@ class Node:
     can_broadcast_left: ClassVar[bool] = False
     can_broadcast_right: ClassVar[bool] = False
     """Whether the rows of that input may lie in every bucket, those of the other in any."""
+    follows_content: ClassVar[bool] = False
+    """Whether its output follows from the rows that are in its inputs at an instant, whenever these
+    came. Windows do not, nor does a join with a table as it was. A new query can begin with the
+    content of those that run only where this holds; see engine/opening.py."""
     row_by_row: ClassVar[bool] = False
     """Whether it makes what it makes of every row alone, at any time."""
     one_to_one: ClassVar[bool] = False
@@ -168,7 +172,7 @@ class Node:
 
     @cached_property
     def time_domain(self) -> Domain | None:
-        """What the instants of its time count; None where no stream tells it."""
+        """What the instants of its time count; None where no stream says it."""
         return next((d for node in self.inputs if (d := node.time_domain) is not None), None)
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
@@ -212,11 +216,11 @@ class Node:
 
     @property
     def can_snapshot(self) -> bool:
-        """Whether states tell the rows present, so that a reader need not keep them once more."""
+        """Whether states hold the rows present, so that a reader need not keep them once more."""
         return self.row_by_row and self.inputs[0].can_snapshot
 
     def snapshot(self, load: Load, instant: int) -> Changes | None:
-        """The rows present at an instant, as they were told, if states tell them."""
+        """The rows present at an instant, as they were emitted, if states hold them."""
         below = self.inputs[0].snapshot(load, instant) if self.row_by_row else None
         return None if below is None else self.step({}, below, Span(instant - 1, instant, None))[1]
 

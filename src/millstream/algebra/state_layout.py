@@ -25,7 +25,7 @@ class StateLayout:
 
     `lazy` is the share of its time after which a chunk is cleared of expired rows, where nothing
     has to happen when they expire. `readers` is how many operators above wait for the ends of the
-    rows it gives out. `uses_ends` says whether an operator without state may make use of ends.
+    rows it emits. `uses_ends` says whether an operator without state may make use of ends.
     """
 
     buffer: Buffer = Buffer.CALENDAR

@@ -112,7 +112,7 @@ class Connection:
         return [QueryHandle(self, query) for query in self.database.execute(script)]
 
     def query(self, text: str, name: str | None = None) -> QueryHandle:
-        """Register one query; `notices` of the handle tells the defaults it was given."""
+        """Register one query; `notices` of the handle has the defaults it was given."""
         return QueryHandle(self, self.database.query(text, name))
 
     def drop(self, name: str) -> None:

@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def _usage(error: Any) -> str:
-    """What is wrong with the command itself, in the house's words."""
+    """An error in the command line itself, as our own errors are written."""
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "millstream"
     said, hint = error.format_message().strip(), f"Write {command} --help to see how it is called."

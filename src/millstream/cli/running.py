@@ -136,7 +136,7 @@ def _run_on_spark(database: Database, options: Options) -> None:
     from millstream.spark.host import SparkHost
     from millstream.spark.session import make_session
 
-    database.sources(options.follow)  # what is wrong with a source is told before Spark starts
+    database.sources(options.follow)  # a fault in a source is raised before Spark starts
     checkpoint, events = str(options.checkpoint) if options.checkpoint else None, database.events
     with Progress() as progress:
         progress.note("starting Spark")
@@ -170,8 +170,8 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
     for name in job.changelog_roots:
         query = job.query(name)
         if query.form != COMPLETE or name in job.changes:
-            told = f"{name}.changes" if query.form == COMPLETE else name
-            schemas[told] = query.result_schema
+            result = f"{name}.changes" if query.form == COMPLETE else name
+            schemas[result] = query.result_schema
     for name, stream in job.streams.items():
         if stream.of is not None:
             continue
@@ -218,7 +218,7 @@ def _nearby(path: Path) -> str | None:
 
 
 def _check_folder(option: str, folder: Path | None) -> None:
-    """Make the folder of an option, so that what is wrong with it is told before the run."""
+    """Make the folder of an option, so that a fault in it is raised before the run."""
     if folder is None:
         return
     try:

@@ -67,7 +67,7 @@ class Progress:
         self._live = Live(console=_errors, transient=True, auto_refresh=False)
         self._rows = 0
         self._started = 0.0
-        self._told = 0.0
+        self._said = 0.0
 
     def __enter__(self) -> Progress:
         if _errors.is_terminal:
@@ -95,8 +95,8 @@ class Progress:
         )
         if _errors.is_terminal:
             self.note(line)
-        elif now - self._told > 10:
-            self._told = now
+        elif now - self._said > 10:
+            self._said = now
             say(line)
 
 

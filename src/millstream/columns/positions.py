@@ -26,7 +26,7 @@ def follow_positions(  # type: ignore[no-untyped-def]
     """
     tree = build_tree(counts, slot_starts)
     most = 5 * len(slots) + 2 * np.abs(weights).sum()
-    told = (np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64))
+    emitted = (np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64))
     rows = 0
     shown = np.zeros(len(counts), np.int64)
     for p in range(len(slot_starts) - 1):
@@ -43,15 +43,15 @@ def follow_positions(  # type: ignore[no-untyped-def]
                 total += weights[k]
                 k += 1
             if more[p] and total < high:
-                return told[0][:0], told[1][:0], told[2][:0], True
+                return emitted[0][:0], emitted[1][:0], emitted[2][:0], True
             for e in range(begin, k):
                 position = _before(tree, bounds, slots[e])
-                rows = _tell(told, rows, shown, counts, bounds, slots[e], position, instant)
+                rows = _emit(emitted, rows, shown, counts, bounds, slots[e], position, instant)
             was, first = first, _slot_at(tree, bounds, total, low)
-            rows = _pass(told, rows, shown, counts, tree, bounds, total, was, first, instant)
+            rows = _pass(emitted, rows, shown, counts, tree, bounds, total, was, first, instant)
             was, last = last, _slot_at(tree, bounds, total, high)
-            rows = _pass(told, rows, shown, counts, tree, bounds, total, was, last, instant)
-    return told[0][:rows], told[1][:rows], told[2][:rows], False
+            rows = _pass(emitted, rows, shown, counts, tree, bounds, total, was, last, instant)
+    return emitted[0][:rows], emitted[1][:rows], emitted[2][:rows], False
 
 
 @njit(cache=True)
@@ -132,18 +132,18 @@ def _before(tree, bounds, slot):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _tell(told, rows, shown, counts, bounds, slot, position, instant):  # type: ignore[no-untyped-def]
+def _emit(emitted, rows, shown, counts, bounds, slot, position, instant):  # type: ignore[no-untyped-def]
     """Note how the number shown of a slot changes, if it does."""
     now = _overlap(position, counts[slot], bounds)
     if now == shown[slot]:
         return rows
-    told[0][rows], told[1][rows], told[2][rows] = slot, instant, now - shown[slot]
+    emitted[0][rows], emitted[1][rows], emitted[2][rows] = slot, instant, now - shown[slot]
     shown[slot] = now
     return rows + 1
 
 
 @njit(cache=True)
-def _pass(told, rows, shown, counts, tree, bounds, total, one, other, instant):  # type: ignore[no-untyped-def]
+def _pass(emitted, rows, shown, counts, tree, bounds, total, one, other, instant):  # type: ignore[no-untyped-def]
     """Note the changes of the slots that a boundary has passed on its way from one to another."""
     to = max(one, other)
     position = _before(tree, bounds, min(one, other))
@@ -151,6 +151,6 @@ def _pass(told, rows, shown, counts, tree, bounds, total, one, other, instant): 
         slot = bounds[0] + find_rank(tree, bounds[0], bounds[1], position)
         if slot > to:
             break
-        rows = _tell(told, rows, shown, counts, bounds, slot, position, instant)
+        rows = _emit(emitted, rows, shown, counts, bounds, slot, position, instant)
         position += counts[slot]
     return rows

@@ -23,9 +23,9 @@ def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[n
     ts = np.empty(most, np.int64)
     exp = np.empty(most, np.int64)
     weight = np.empty(most, np.int64)
-    told = np.empty(len(left), np.int64)
+    emitted = np.empty(len(left), np.int64)
     for c in range(len(left)):
-        told[c] = _value(left[c], right[c], kind)
+        emitted[c] = _value(left[c], right[c], kind)
     opened = np.full(len(left), -1, np.int64)
     seen = np.full(len(left), -1, np.int64)
     following = np.full(len(codes), -1, np.int64)
@@ -44,10 +44,10 @@ def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[n
         after = following[k]
         if after >= 0 and instants[after] == instants[k]:
             continue
-        change = _value(left[c], right[c], kind) - told[c]
+        change = _value(left[c], right[c], kind) - emitted[c]
         if change == 0:
             continue
-        told[c] += change
+        emitted[c] += change
         r = opened[c]
         if r >= 0 and weight[r] == -change:
             exp[r] = instants[k]

@@ -1,4 +1,4 @@
-"""What a family of sources tells about itself: one value in its folder, one line to register."""
+"""What a family of sources declares: one value in its folder, one line to register."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Partitions(Protocol):
         """The partitions there are now. Later there may be more, never fewer."""
 
     def open(self, name: str) -> Source:
-        """The source of one partition; its slices are told apart by the caller."""
+        """The source of one partition; the caller marks its slices with the partition."""
 
     @property
     def grows(self) -> bool:

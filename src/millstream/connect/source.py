@@ -19,7 +19,7 @@ class Slice:
 
     Every row has a position, 1 or larger, that grows along the source, or along its partition.
     `seq` is the position of the first row, or a smaller one that no row has; positions may have
-    gaps. `rows` is how many rows there are, good and bad, or None where only reading tells.
+    gaps. `rows` is how many rows there are, good and bad, or None where only reading shows it.
     `partition` and its `number` are those of a `PartitionedSource`.
 
     Law: reading a slice gives the same rows with the same positions at any time, anywhere,
@@ -117,7 +117,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Foreseeing(Protocol):
-    """A source that tells the largest timestamp of a slice for less than reading it.
+    """A source that knows the largest timestamp of a slice for less than reading it.
 
     Slices of one batch can then be read side by side. Without it, they are read one after another.
     """
@@ -146,7 +146,7 @@ def read_wanted(
     """The rows of a slice. `wanted` are the tests of every reader.
 
     Where no reader wants any of the rows, only the columns they are judged by are read, and NULL
-    stands for the others: it fails the same tests. Who is late or bad is told as ever.
+    stands for the others: it fails the same tests. Late and bad rows are found all the same.
     """
     if not (
         isinstance(source, Informed)

@@ -62,13 +62,13 @@ class TableFiles:
         """Whether it is a database, which may have changed in the meantime."""
         try:
             return connector_of(url).database is not None
-        except MillstreamError:  # told by who reads it
+        except MillstreamError:  # raised by the one who reads it
             return False
 
     def time_of_changes(self, url: str, options: Mapping[str, str]) -> pa.DataType | None:
         """The type of `ts` in a source with changes, one that has columns `op` and `ts`.
 
-        None for any other, also for one that cannot be read: what is wrong is told by who reads it.
+        None for any other, also for one that cannot be read: who reads it gets the error.
         Without rows it is NULL.
         """
         if options.get("header", "true").lower() != "true":

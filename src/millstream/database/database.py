@@ -114,7 +114,7 @@ class Database:
         self._carry_out(lambda draft: draft.events.extend(drop_named(name, draft.contents)))
 
     def add_stream(self, stream: Stream) -> None:
-        """Declare a stream. Its source is opened, so that what is wrong with it is told here."""
+        """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
         self._carry_out(lambda draft: draft.add_stream(stream))
 
     def add_table(self, table: Table) -> None:
@@ -212,7 +212,7 @@ class Database:
         return host
 
     def begin(self, checkpoint: str | None, follow: bool) -> None:
-        """Make ready for a run whose host is told of nothing by itself.
+        """Make ready for a run whose host is not sent the changes of queries.
 
         To be called before the job is made.
         """
@@ -229,7 +229,7 @@ class Database:
                 self.contents = contents
 
     def end(self, failure: BaseException | None = None) -> None:
-        """The run is over: databases are not read any more, and no host is told of changes."""
+        """End the run: databases are not read any more, and no host is sent changes of queries."""
         with self._lock:
             self._end()
             if failure is not None:

@@ -68,7 +68,7 @@ class Draft:
         return registered
 
     def add_stream(self, stream: Stream) -> None:
-        """Declare a stream. Its source is opened, so that what is wrong with it is told here."""
+        """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
         if stream.source is not None:
             open_stream(stream, follow=False)
         self.contents.catalog.add(stream)

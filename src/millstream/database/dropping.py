@@ -1,4 +1,4 @@
-"""DROP: what is not used goes; what is used stays, and its readers are named."""
+"""DROP: a name that is not used is removed; of one that is used, the error names the readers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def drop_named(name: str, contents: Contents) -> list[Event]:
 
 
 def check_unused(entry: Entry, catalog: Catalog) -> None:
-    """Law: a name goes only when nothing reads it; an error names all that do."""
+    """Law: a name is removed only when nothing reads it; an error names all its readers."""
     readers = catalog.readers_of(entry.name)
     if not readers:
         return

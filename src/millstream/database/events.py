@@ -22,7 +22,7 @@ class NameDefined:
 
 @dataclass(frozen=True)
 class NameDropped:
-    """A stream, table or view is no more."""
+    """A stream, table or view was dropped."""
 
     kind: str
     name: str
@@ -37,7 +37,7 @@ class QueryRegistered:
 
 @dataclass(frozen=True)
 class QueryDropped:
-    """A query is no more."""
+    """A query was dropped."""
 
     query: Query
 
@@ -120,7 +120,7 @@ class Events:
     `publish` only queues an event, and may be called under any lock; `deliver` calls the
     subscribers, and is called without one. While one thread delivers, others leave their events to
     it, so a subscriber is never called twice at once, and may itself change the database: the
-    events of that come after. A subscriber that raises is called no more, and is reported.
+    events of that come after. A subscriber that raises is not called again, and is reported.
     """
 
     def __init__(self) -> None:
@@ -137,11 +137,11 @@ class Events:
         return one
 
     def publish(self, *events: Event) -> None:
-        """Queue events; they are handed out by the next `deliver` of any thread."""
+        """Queue events; they are delivered by the next `deliver` of any thread."""
         self._waiting.extend(events)
 
     def deliver(self) -> None:
-        """Hand out what waits, unless another thread is doing so."""
+        """Deliver the events that wait, unless another thread is doing so."""
         while self._waiting and self._delivering.acquire(blocking=False):
             try:
                 while self._waiting:
@@ -150,7 +150,7 @@ class Events:
                 self._delivering.release()
 
     def tell(self, *events: Event) -> None:
-        """Queue events and hand them out."""
+        """Queue events and deliver them."""
         self.publish(*events)
         self.deliver()
 

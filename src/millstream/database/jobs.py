@@ -33,8 +33,8 @@ def sources_of(contents: Contents, follow: bool) -> dict[str, Source]:
 
 
 def job_of(contents: Contents, changes: frozenset[str], begun: Mapping[str, StaticTable]) -> Job:
-    """What is registered, as one job; streams nobody reads are left out of nothing: late and
-    bad rows of every stream are part of the answer.
+    """What is registered, as one job. Streams that no query reads are in it, too: late and bad rows
+    of every stream are part of the answer.
 
     `changes` names the stored results whose changes somebody wants to see; `begun` is what tables
     of databases held when the run began, by their digests.

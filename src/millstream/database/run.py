@@ -1,4 +1,4 @@
-"""The run of a job, as the database core sees it: a host that can be told of other queries."""
+"""The run of a job, as the database core sees it: a host whose queries can change."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Gate:
     """What is known of a partition before a slice of it is read.
 
     `largest` is its largest timestamp so far, `beat` the heartbeat that its rows must be after.
-    `number` tells the arrival numbers of one partition from those of others; None where the
+    `number` makes the arrival numbers of one partition differ from those of others; None where the
     positions of rows are their arrival numbers.
     """
 
@@ -68,7 +68,7 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class Admitted:
-    """The elements of a slice, which of its rows are late, the bad ones, what it tells of time."""
+    """The elements of a slice, its rows that arrive late, its bad rows, and its header."""
 
     elements: Changes
     late: np.ndarray
@@ -86,7 +86,7 @@ def admit(
     whole: Callable[[], pa.RecordBatch],
     beats: tuple[tuple[int, int], ...] = (),
 ) -> Admitted:
-    """Stamp the rows of a slice and sort out those that come too late or run too far ahead.
+    """Stamp the rows of a slice and sort out those that arrive late or run too far ahead.
 
     Law: a row is late exactly when its ts < m − slack, m being the largest timestamp of its
     partition that arrived before it, or at or before a heartbeat that its source sent before it,
@@ -107,8 +107,8 @@ def admit(
             missing = missing | wrong
     start = DAWN if gate.largest is None else gate.largest
     ahead = -1 if stream.ahead is None else stream.ahead
-    told = np.array(beats, np.int64).reshape(-1, 2)
-    late, wild = _sort_out(ts, seq, missing, start, stream.slack, ahead, gate.beat, told)
+    sent = np.array(beats, np.int64).reshape(-1, 2)
+    late, wild = _sort_out(ts, seq, missing, start, stream.slack, ahead, gate.beat, sent)
     for mark, reason in (
         (FAR, "is too far from now to be counted with"),
         (AHEAD, "runs further ahead of the others than allowed"),
@@ -174,14 +174,14 @@ def _sort_out(
     beat: int,
     beats: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which rows are late, and which run too far ahead, in the order of arrival."""
+    """Which rows arrive late, and which run too far ahead, in the order of arrival."""
     late = np.zeros(len(ts), np.bool_)
     wild = np.zeros(len(ts), np.uint8)
-    told = 0
+    passed = 0
     for i in range(len(ts)):
-        while told < len(beats) and beats[told, 0] < seq[i]:
-            beat = max(beat, beats[told, 1])
-            told += 1
+        while passed < len(beats) and beats[passed, 0] < seq[i]:
+            beat = max(beat, beats[passed, 1])
+            passed += 1
         if missing[i]:
             continue
         if ts[i] > FARTHEST or ts[i] < -FARTHEST:
@@ -205,7 +205,7 @@ def _with_errors(
     index = np.flatnonzero(bad)
     reasons = pa.array([reason] * len(index), STRING) if isinstance(reason, str) else reason
     cells = [as_csv(column) for column in take_rows(rows, index).columns]
-    told = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*cells, ","), 0, ROW_TEXT)
-    more = pa.RecordBatch.from_arrays([pa.array(seq[index]), reasons, told], schema=ERRORS)
+    texts = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*cells, ","), 0, ROW_TEXT)
+    more = pa.RecordBatch.from_arrays([pa.array(seq[index]), reasons, texts], schema=ERRORS)
     both = concat_rows([errors, more], ERRORS)
     return take_rows(both, np.argsort(both.column(0).to_numpy(), kind="stable"))

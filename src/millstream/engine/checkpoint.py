@@ -24,11 +24,11 @@ from millstream.plan.statistics import NOTHING
 KEPT = 3
 
 FORMAT = 3
-"""How operators lay out their state. A checkpoint of another format cannot be gone on from."""
+"""The version of the layout of states. A run cannot go on from a checkpoint of another format."""
 
 
 UNREADABLE = "#unreadable"
-"""In the place of the fingerprint of a query whose plan this version cannot read."""
+"""Stands for the fingerprint of a query whose plan this version cannot read."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Commit:
 
     `streams` and `queries` are fingerprints: of declarations, and of everything a query computes.
     `levels` is how many levels there were, and left state; `joined` when queries came that were not
-    there from the beginning. `ending` is how rows were told to leave, and `drains` is true while
-    rows are in it that an earlier strategy gave out open. `measures` is what operators took and
-    gave, `plans` the plans of every query as text, since a plan must not change under its state;
-    `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are stored
-    results whose changes were told as well.
+    there from the beginning. `ending` is how the ends of rows were emitted, and `drains` is true
+    while the state has rows that an earlier strategy emitted open. `measures` is what operators
+    took and emitted, `plans` the plans of every query as text, since a plan must not change under
+    its state; `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are
+    stored results whose changes were emitted as well.
     """
 
     batch: int
@@ -103,7 +103,7 @@ class Checkpoint:
         return self.folder.folder("spark")
 
     def write(self, commit: Commit) -> None:
-        """Record a finished batch; older records go."""
+        """Record a finished batch, and remove older records."""
         self.commits.put(f"{commit.batch:012d}.json", [commit.to_bytes()])
         for name in self._recorded()[KEPT:]:
             self.commits.remove(name)
@@ -114,9 +114,9 @@ class Checkpoint:
         return next((commit for commit in found if commit is not None), None)
 
     def take_up(self) -> tuple[Commit | None, list[Notice]]:
-        """The last batch that can be gone on from; a damaged one is gone back on.
+        """The last batch from which a run can go on; the one before, where the last is damaged.
 
-        Never a wrong answer: when neither the last batch nor the one before is whole, the
+        Answers are never wrong: when neither the last batch nor the one before is whole, the
         checkpoint is refused by name. A folder that cannot be reached is not a damaged one.
         """
         self.folder.tidy()
@@ -171,7 +171,7 @@ class Checkpoint:
                 yield BucketStore.at(self.state, level, bucket)
 
     def holds_open(self, commit: Commit) -> bool:
-        """Whether there are rows in the state that must be taken back by negative ones."""
+        """Whether the state has rows that must be retracted by negative ones."""
         return any(
             part.get("chunks")  # what is counted beside them is a table
             for name, parts in self._parts(commit)
@@ -214,7 +214,7 @@ class Checkpoint:
 def compare(
     commit: Commit, job: Job, folder: Folder, opening: Set[str] = frozenset()
 ) -> list[Notice]:
-    """What a changed script means for a checkpoint: fresh starts are told, misfits are refused.
+    """What a changed script means for a checkpoint: fresh starts give notices, misfits are refused.
 
     Queries that are `opening` are new, and begin with the content of what runs already.
     """
@@ -299,7 +299,7 @@ def settled(job: Job, commit: Commit, checkpoint: Checkpoint) -> Job:
 
 
 def going_on(job: Job, same: Mapping[str, str], batch: int, rules: str) -> Job:
-    """The job after a batch. Of queries that stay the `same` it is known when they joined; the
+    """The job after a batch. Queries that stay the `same` keep the note of when they joined; the
     others join now."""
     now = f"after batch {batch}"
     queries = tuple(replace(q, joined=same.get(q.name, now)) for q in job.queries)

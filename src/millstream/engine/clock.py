@@ -1,4 +1,4 @@
-"""The clock of a job: what every source has told about time, and the heartbeats that follow."""
+"""The clock of a job: the timestamps and promises of every source, and the heartbeats from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from millstream.catalog import Stream
 
 @dataclass(frozen=True)
 class Header:
-    """What reading a slice tells about its source, apart from the rows.
+    """What reading a slice shows about its source, apart from the rows.
 
     `partition` is the one that the slice is of, "" for a source that is one sequence, None when
     the header is about the whole source. `now` is the clock of the batch, in microseconds;
@@ -40,7 +40,8 @@ class PartitionClock:
     ended: bool = False
     seen: int | None = None
 
-    def told(self, header: Header) -> PartitionClock:
+    def after(self, header: Header) -> PartitionClock:
+        """The clock after a header of the partition."""
         sign = header.rows > 0 or header.promise is not None or self.seen is None
         return PartitionClock(
             largest=_most(self.largest, header.largest),
@@ -52,8 +53,8 @@ class PartitionClock:
     def heartbeat(self, stream: Stream) -> int:
         """No more elements of the partition at or before this instant will come."""
         slack = 0 if stream.domain is Domain.ARRIVAL else stream.slack + 1
-        told = DAWN if self.largest is None else self.largest - slack
-        return told if self.promise is None else max(told, self.promise)
+        beat = DAWN if self.largest is None else self.largest - slack
+        return beat if self.promise is None else max(beat, self.promise)
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class SourceClock:
     @property
     def largest(self) -> int | None:
         """The largest timestamp in any partition."""
-        told = [p.largest for p in self.partitions.values() if p.largest is not None]
-        return max(told, default=None)
+        seen = [p.largest for p in self.partitions.values() if p.largest is not None]
+        return max(seen, default=None)
 
-    def told(self, headers: Sequence[Header], beat: int) -> SourceClock:
+    def after(self, headers: Sequence[Header], beat: int) -> SourceClock:
         """The clock after some headers. A partition that is new begins at the heartbeat `beat`."""
         if not headers:
             return self
@@ -88,7 +89,7 @@ class SourceClock:
         begin = PartitionClock(promise=_most(self.promise, beat if beat > DAWN else None))
         for header in headers:
             if (name := header.partition) is not None:
-                partitions[name] = partitions.get(name, begin).told(header)
+                partitions[name] = partitions.get(name, begin).after(header)
         return SourceClock(
             first=_least(self.first, *(header.first for header in headers)),
             promise=self.promise,
@@ -126,13 +127,13 @@ class SourceClock:
     def from_json(data: dict[str, Any]) -> SourceClock:
         """A commit of an older format can be read as well: it is refused later, by its format."""
         parts = {n: PartitionClock(**p) for n, p in data.get("partitions", {}).items()}
-        told = {f.name: data[f.name] for f in fields(SourceClock) if f.name in data}
-        return SourceClock(**{**told, "partitions": parts})
+        known = {f.name: data[f.name] for f in fields(SourceClock) if f.name in data}
+        return SourceClock(**{**known, "partitions": parts})
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The clocks of all sources, and the heartbeat of every stream's companions so far."""
+    """The clocks of all sources, and the heartbeat of every stream's watermark group so far."""
 
     sources: Mapping[str, SourceClock]
     beats: Mapping[str, int]
@@ -149,20 +150,20 @@ class Clock:
     ) -> Clock:
         """The clock after a batch: the least heartbeat in a watermark group, never going back.
 
-        The partitions of all its streams count alike. What has ended holds nobody back; when all
-        sources of a time domain have ended, the last instant is the largest timestamp or heartbeat
-        seen on any of them. The order of the headers does not matter.
+        The partitions of all its streams count alike. A partition that has ended does not hold the
+        others back; when all sources of a time domain have ended, the last instant is the largest
+        timestamp or heartbeat seen on any of them. The order of the headers does not matter.
         """
-        told: dict[str, list[Header]] = {name: [] for name in streams}
+        heard: dict[str, list[Header]] = {name: [] for name in streams}
         for header in headers:
-            if header.source in told:
-                told[header.source].append(_settled(header, streams[header.source]))
+            if header.source in heard:
+                heard[header.source].append(_settled(header, streams[header.source]))
         sources = {}
         for name, stream in streams.items():
             clock = self.sources.get(name, SourceClock())
-            if stream.foreign and any(header.partition is not None for header in told[name]):
+            if stream.foreign and any(header.partition is not None for header in heard[name]):
                 clock = clock.renewed(stream)
-            sources[name] = clock.told(told[name], self.beats.get(name, DAWN))
+            sources[name] = clock.after(heard[name], self.beats.get(name, DAWN))
         beats = {
             name: max(self.beats.get(name, DAWN), _beat(name, sources, streams, watermark_groups))
             for name in streams
@@ -216,19 +217,19 @@ def _beat(
     domain = streams[name].domain
     peers = [n for n in streams if streams[n].domain is domain]
     over = all(sources[n].ended for n in peers)
-    told = [
+    seen = [
         t
         for n in (peers if over else together)
         for part in sources[n].partitions.values()
         for t in (part.largest, part.promise)
     ]
     if all(sources[n].largest is None for n in together):  # tables that have begun, if anything
-        told += [sources[n].first for n in together]
-    return max((t for t in told if t is not None), default=DAWN)
+        seen += [sources[n].first for n in together]
+    return max((t for t in seen if t is not None), default=DAWN)
 
 
 def _settled(header: Header, stream: Stream) -> Header:
-    """A partition that Spark feeds, and that has brought no element, holds nobody back."""
+    """A partition that Spark feeds does not hold the heartbeat back before its first element."""
     silent = stream.foreign and header.largest is None
     return replace(header, partition=None) if silent else header
 

@@ -118,7 +118,7 @@ class Driver:
         sources: Sources,
         positions: Mapping[str, Any] | None = None,
     ) -> BatchReport | None:
-        """Carry one batch through: None when there was nothing in it, and nothing is committed."""
+        """Carry out one batch; None when nothing was read, and then nothing is committed."""
         started = time.perf_counter()
         work = self.begin(number, tasks, sources)
         messages = list(carrier.carry(work))
@@ -143,10 +143,10 @@ class Driver:
         started: float,
         carried: float,
     ) -> BatchReport | None:
-        """Deliver what a batch has brought, and commit it."""
+        """Deliver the answers of a batch, and commit it."""
         headers = [m.header for m in messages if isinstance(m, TimeTold)]
         if not headers:
-            self._take_back(work)
+            self._undo(work)
             return None
         after = self._after(work, headers, messages)
         with self.lock:
@@ -158,8 +158,8 @@ class Driver:
             self.last = after
         return _report(after, headers, messages, started, carried)
 
-    def _take_back(self, work: Work) -> None:
-        """A batch in which nothing was read has not been: what was to open in it still is."""
+    def _undo(self, work: Work) -> None:
+        """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
         with self.lock:
             self.begun, self.ran = self._before
             self.opening = work.batch.opening
@@ -200,8 +200,8 @@ class Driver:
         )
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
-        """Hand out late and bad rows, then the answers of all queries, in the order of time; those
-        of a query that was dropped or replaced meanwhile are not wanted any more."""
+        """Deliver late and bad rows, then the answers of all queries, in the order of time; answers
+        of a query that was dropped or replaced meanwhile are not delivered."""
         refused: dict[tuple[str, str], list[pa.RecordBatch]] = {}
         answers: dict[str, list[Changes]] = {}
         for message in messages:
@@ -219,9 +219,9 @@ class Driver:
         for name, root in job.changelog_roots.items():
             query = job.query(name)
             if name in self.wanted and self._has(query):
-                told = f"{name}.changes" if query.form == COMPLETE else name
+                result = f"{name}.changes" if query.form == COMPLETE else name
                 changes = Changes.concat(answers.get(name, []), root.schema)
-                self._give(told, present(query, changes), number)
+                self._give(result, present(query, changes), number)
 
     def _has(self, query: Query) -> bool:
         """Whether a query is still there, and still the same."""
@@ -233,7 +233,7 @@ class Driver:
             receiver.rows(name, rows, number)
 
     def close(self) -> None:
-        """Hand out the contents of stored results, and close the receivers."""
+        """Deliver the contents of stored results, and close the receivers."""
         for name in self.job.materialized_roots:
             content = self.content(name)
             for receiver in self.receivers:
@@ -245,7 +245,7 @@ class Driver:
         """Go on with other queries from the next batch on; operators that stay keep their state.
 
         It does not wait for a batch that runs. Queries that join begin with their content where
-        that is known; what is given back says of the others that they do not.
+        that is known; the notices name the others.
         """
         with self.lock:
             statistics = self.last.measures.statistics(self.job.graph)
@@ -256,8 +256,8 @@ class Driver:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
                 joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
             self.job, self.opening = joined.job, joined.opening
-            told = frozenset(joined.job.changelog_roots)
-            self.wanted = told if wanted is None else wanted
+            every = frozenset(joined.job.changelog_roots)
+            self.wanted = every if wanted is None else wanted
         return joined.notices
 
     def go_on(self, before: Driver) -> None:

@@ -1,4 +1,4 @@
-"""Hot keys: keys that so many rows share that one bucket shall not do all their work."""
+"""Hot keys: keys of so many rows that one bucket should not do all their work."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FEWEST = 1_000
 """A key with fewer rows in a batch is not hot."""
 
 MOST = 256
-"""So many keys of one meeting may be hot, at most."""
+"""The most keys of one meeting that may be hot."""
 
 SAMPLED = 4_096
-"""So many rows are looked at to find the keys that many share."""
+"""The number of rows that are sampled to find hot keys."""
 
 STAYS, SPREAD, COPIED = 0, 1, 2
 OTHER = {LEFT: RIGHT, RIGHT: LEFT}
@@ -41,7 +41,7 @@ class HotKey:
 @dataclass(frozen=True)
 class KeySample:
     """What was sent on one side of a meeting: how many rows, the latest start and end, and the most
-    common keys with the number of their rows, as far as a sample tells."""
+    common keys with the number of their rows, estimated from a sample."""
 
     meeting: str
     side: str
@@ -105,12 +105,12 @@ class HotKeys:
         sent = {m: dict(self.sent.get(m, {})) for m in meetings}
         rows: Counter[tuple[str, str]] = Counter()
         counts: Counter[tuple[str, str, int]] = Counter()
-        for told in samples:
-            ts, exp = sent[told.meeting].get(told.side, (DAWN, DAWN))
-            sent[told.meeting][told.side] = max(ts, told.ts), max(exp, told.exp)
-            rows[told.meeting, told.side] += told.rows
-            for key, count in told.keys:
-                counts[told.meeting, told.side, key] += count
+        for sample in samples:
+            ts, exp = sent[sample.meeting].get(sample.side, (DAWN, DAWN))
+            sent[sample.meeting][sample.side] = max(ts, sample.ts), max(exp, sample.exp)
+            rows[sample.meeting, sample.side] += sample.rows
+            for key, count in sample.keys:
+                counts[sample.meeting, sample.side, key] += count
         keys = {m: self.keys[m] for m in meetings if m in self.keys}
         for (meeting, side, key), count in counts.most_common():
             there = keys.get(meeting, ())

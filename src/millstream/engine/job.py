@@ -37,7 +37,7 @@ class Job:
     settings: Settings
     changes: frozenset[str] = frozenset()
     drains: bool = False
-    """Whether state of another strategy is taken over, with rows that it gave out open."""
+    """Whether state of another strategy is taken over, with rows that it emitted open."""
     counted: frozenset[str] = frozenset()
     """The names of states in which duplicates are counted, or were when the job began."""
     kept: Mapping[Kept, Node] = field(default_factory=dict)
@@ -46,8 +46,12 @@ class Job:
 
     @cached_property
     def changelog_roots(self) -> dict[str, Node]:
-        """For every query that tells its changes as they happen, the root that gives them."""
-        return {q.name: self._plans[q.name, q.changes_root] for q in self.queries if self._tells(q)}
+        """For every query that emits its changes as they happen, the root that gives them."""
+        return {
+            q.name: self._plans[q.name, q.changes_root]
+            for q in self.queries
+            if self._emits_changes(q)
+        }
 
     @cached_property
     def materialized_roots(self) -> dict[str, Node]:
@@ -55,15 +59,15 @@ class Job:
         kept = [(q.name, root) for q in self.queries if (root := q.content_root) is not None]
         return {name: self._plans[name, root] for name, root in kept}
 
-    def _tells(self, query: Query) -> bool:
+    def _emits_changes(self, query: Query) -> bool:
         return query.form != COMPLETE or query.name in self.changes
 
     @cached_property
     def _plans(self) -> dict[tuple[str, Node], Node]:
         """The plans of all roots, as they are carried out beside each other."""
-        told = [(q, q.changes_root) for q in self.queries if self._tells(q)]
+        emitted = [(q, q.changes_root) for q in self.queries if self._emits_changes(q)]
         kept = [(q, root) for q in self.queries if (root := q.content_root) is not None]
-        roots: list[tuple[Query, Node]] = [*told, *kept]
+        roots: list[tuple[Query, Node]] = [*emitted, *kept]
         plans = together([self._physical(q, root) for q, root in roots])
         return {(q.name, root): plan for (q, root), plan in zip(roots, plans)}
 
@@ -87,7 +91,7 @@ class Job:
         return job.after(self.settings.ending, self.drains) if holds_open else job
 
     def roots_of(self, name: str) -> tuple[Node, ...]:
-        """The plans of a query: of what it keeps, and of what it tells."""
+        """The plans of a query: of its stored result, and of the changes it emits."""
         return tuple(
             roots[name]
             for roots in (self.materialized_roots, self.changelog_roots)
@@ -149,7 +153,7 @@ class Job:
 
     def plans_of(self, query: Query) -> dict[Node, Node]:
         """For every root that a query has, its plan, apart from those of others."""
-        roots = ([query.changes_root] if self._tells(query) else []) + (
+        roots = ([query.changes_root] if self._emits_changes(query) else []) + (
             [] if query.content_root is None else [query.content_root]
         )
         return {root: self._physical(query, root) for root in roots}

@@ -73,7 +73,7 @@ class Bucket:
     """One bucket of one level through a whole batch: what waits, the steps, and the states after.
 
     Law: the number of steps does not matter, since operators take every instant whole and once.
-    Every flow has steps of its own: many small queries do not step at the pace of their sum.
+    Every component has steps of its own: many small queries do not step at the pace of their sum.
     """
 
     graph: Graph
@@ -125,7 +125,7 @@ class Bucket:
         return due.in_time_order()
 
     def _cuts(self, component: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
-        """The last instants of the steps of a flow, by the rows that come to it."""
+        """The last instants of the steps of a component, from the rows that come to it."""
         parts = [due[node].ts for node in component if node in due]
         end = self.spans[component[0]].end
         most = STEP_ROWS * (SEARCHING if _only_tests(component) else 1)
@@ -137,7 +137,7 @@ class Bucket:
 
 
 def _only_tests(component: tuple[Node, ...]) -> bool:
-    """True when rows look for partners in a flow, and none are put together with theirs."""
+    """True when rows of a component are tested for partners, but none are paired with them."""
     probes = {node.probe for node in component}
     return Probe.TESTS in probes and Probe.PAIRS not in probes
 
@@ -150,7 +150,7 @@ def _part(span: Span, ends: list[int], step: int) -> Span:
 def _arriving(
     component: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
 ) -> Iterator[tuple[Node, Changes]]:
-    """What comes to the exchanges and skew splits of a flow at the instants of a step."""
+    """The rows that come to the exchanges and skew splits of a component in a step."""
     for node in component:
         if node in due:
             changes, span = due[node], spans[node]

@@ -1,4 +1,4 @@
-"""Measures: how many rows every operator of a running job takes, gives and takes back."""
+"""Measures: how many rows every operator of a running job takes, emits and retracts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from millstream.plan.names import name_of
 from millstream.plan.statistics import RowRates, Statistics
 
 Counts = dict[str, list[int]]
-"""By the fingerprint of a node: rows out, those of them that take others back, the instants that
+"""By the fingerprint of a node: rows emitted, those of them that retract others, the instants that
 all of them stay, how many more of them have no end, and the rows of every input."""
 
 FADES = 0.8
-"""What a batch counts beside the next one: the last five or so decide."""
+"""The weight of a batch beside the next one: about the last five decide."""
 
 
 def count(counts: Counts, node: Node, given: Sequence[int], result: Changes) -> None:
-    """Add what a node took and gave in a step. A projection tells no more than its input does,
-    and elements of streams do not stay."""
+    """Add the rows that a node took and emitted in a step. How long rows stay is not counted for a
+    projection, whose input says it already, nor for streams, whose elements do not stay."""
     back = 0 if node.never_retracts else int(np.count_nonzero(result.weight < 0))
     stays = not node.is_stream and not node.one_to_one
     stay, opened = _stays(result.ts, result.exp, result.weight) if stays else (0, 0)
@@ -111,15 +111,15 @@ class Measures:
     of: Mapping[str, Measure] = field(default_factory=dict)
 
     def after(
-        self, told: Iterable[tuple[int, Counts]], graph: Graph, spans: Mapping[Node, Span]
+        self, counted: Iterable[tuple[int, Counts]], graph: Graph, spans: Mapping[Node, Span]
     ) -> Measures:
-        """The measures with one more batch. `told` is what was counted, with the level it was on.
+        """The measures with one more batch. `counted` are the counts, each with its level.
 
-        What several nodes compute, or one on several levels, counts once; what only hands rows on
-        does not count.
+        A result that several nodes compute, or one node on several levels, counts once; nodes that
+        only pass rows on do not count.
         """
         levels: dict[int, Counts] = {}
-        for level, counts in told:
+        for level, counts in counted:
             add_all(levels.setdefault(level, {}), [counts])
         found: dict[str, tuple[list[int], int]] = {}
         for node in graph.nodes:
@@ -130,7 +130,7 @@ class Measures:
             name, passed = name_of(node), _passed(spans[node])
             if name not in found or found[name][0] < most:
                 found[name] = most, passed
-        return Measures({n: self.of.get(n, Measure()).after(*told) for n, told in found.items()})
+        return Measures({n: self.of.get(n, Measure()).after(*most) for n, most in found.items()})
 
     def statistics(self, graph: Graph) -> Statistics:
         """What the measures say, for those who choose between plans."""

@@ -1,4 +1,4 @@
-"""Messages: what carrying out a batch says, to the levels above and to the driver."""
+"""Messages: what the parts of a batch send to the levels above and to the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATE, ERRORS = "late", "errors"
 
 @dataclass(frozen=True)
 class TimeTold:
-    """What reading has told of the time of a stream. Every bucket and the driver hear it."""
+    """What reading has shown of the time of a stream; sent to every bucket and to the driver."""
 
     header: Header
 
@@ -54,7 +54,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Counted:
-    """What the operators of a level took and gave."""
+    """How many rows the operators of a level took and emitted."""
 
     level: int
     counts: Counts
@@ -62,7 +62,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What was sent on one side of a meeting, as far as a sample tells."""
+    """What was sent on one side of a meeting, estimated from a sample."""
 
     sample: KeySample
 

@@ -18,60 +18,16 @@ from millstream.algebra.node import Load, Node
 from millstream.algebra.time import DAWN, Span
 from millstream.engine.level import Bucket, Level
 from millstream.operators import (
-    AntiJoin,
-    Coalesce,
-    DeltaStar,
     Distinct,
-    Dstream,
     Exchange,
-    Filter,
-    GroupBy,
-    Intersect,
-    Istream,
-    Join,
-    Minus,
-    Partial,
-    Project,
-    Retract,
-    Rstream,
-    SemiJoin,
-    SingleJoin,
     Stored,
     TableScan,
     Tagged,
-    TopK,
-    UnionAll,
 )
 from millstream.operators.to_stream import compact, settle
 from millstream.plan.graph import Graph
 from millstream.plan.levels import level_of
 from millstream.state.chunks import Log, State
-
-OF_CONTENT = (
-    AntiJoin,
-    Coalesce,
-    DeltaStar,
-    Distinct,
-    Dstream,
-    Filter,
-    GroupBy,
-    Intersect,
-    Istream,
-    Join,
-    Minus,
-    Partial,
-    Project,
-    Retract,
-    Rstream,
-    SemiJoin,
-    SingleJoin,
-    Stored,
-    Tagged,
-    TopK,
-    UnionAll,
-)
-"""Operators that follow from the rows that are in their inputs at an instant, whenever these came.
-Windows do not, nor does a join with a table as it was."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +37,14 @@ class Running:
     nodes: frozenset[Node]
 
     def has_content(self, node: Node) -> bool:
-        """Whether the rows that are in a relation at the heartbeat can be told."""
+        """Whether the rows that are in a relation at the heartbeat can be found."""
         if isinstance(node, Exchange):
             return self.has_content(node.input)
         if node.is_stream:
             return False
         if node in self.nodes:
             return _shows(node) or Stored(node) in self.nodes or isinstance(node, TableScan)
-        return isinstance(node, OF_CONTENT) and all(map(self.has_content, node.inputs))
+        return node.follows_content and all(map(self.has_content, node.inputs))
 
     def is_ready(self, node: Node) -> bool:
         """Whether a node can join so that all it gives from now on is right."""
@@ -100,7 +56,7 @@ class Running:
             return level_of(node) > 1 and self.is_ready(node.input)
         if node.is_stream and node.stateless and node.inputs:
             return all(self.is_ready(child) for child in node.inputs)
-        return isinstance(node, OF_CONTENT) and all(map(self.has_content, node.inputs))
+        return node.follows_content and all(map(self.has_content, node.inputs))
 
     def can_open(self, root: Node) -> bool:
         """Whether a query with this root can begin with its content: changes of a relation begin
@@ -152,7 +108,7 @@ class OpeningLevel(Level):
         return content_of(node, self.load, self.spans[node].start)
 
     def recalled(self, node: Node, span: Span) -> State:
-        """Nothing: what is there comes from below."""
+        """Nothing: the rows that are there come from below."""
         return {}
 
     def counts_rows_of(self, node: Node) -> bool:
@@ -169,7 +125,7 @@ class OpeningLevel(Level):
 
 
 def open_bucket(bucket: Bucket, mail: Mapping[Node, Changes], opening: Opening) -> OpeningLevel:
-    """A bucket up to the heartbeat: of its mail it takes what is about rows that are there."""
+    """A bucket up to the heartbeat: of its mail it takes the rows that are there by then."""
     level = OpeningLevel(
         bucket.graph,
         bucket.bucket,
@@ -203,8 +159,8 @@ def content_of(node: Node, load: Load, instant: int) -> Changes:
 
 
 def _shows(node: Node) -> bool:
-    """Whether the state of a node tells its rows, or that of a node below from which they follow
-    row by row."""
+    """Whether the rows of a node are in its state, or follow row by row from rows that are in the
+    state of a node below."""
     if node.can_snapshot or isinstance(node, Distinct):
         return True
     return node.row_by_row and _shows(node.inputs[0])

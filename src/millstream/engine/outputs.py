@@ -1,4 +1,4 @@
-"""Answers: what every query gives out, in the form in which people read it."""
+"""Answers: the rows that every query emits, in the form in which people read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STREAM, STREAMED, COMPLETE = "stream", "streamed", "complete"
 
 @dataclass(frozen=True)
 class Query:
-    """A registered query: its plan, the form of its answer, and what its author was told."""
+    """A registered query: its plan, the form of its answer, and the notices its author got."""
 
     name: str
     plan: Node
@@ -36,12 +36,12 @@ class Query:
 
     @property
     def changes_root(self) -> Node:
-        """The plan of what comes out as it happens."""
+        """The plan of the changes, which are emitted as they happen."""
         return self.plan if self.form == STREAM else Tagged(self.plan.key, self.plan)
 
     @property
     def content_root(self) -> Stored | None:
-        """The plan of what can be read at any time, for a stored result."""
+        """The plan of the content that can be read at any time, for a stored result."""
         return Stored(self.plan) if self.form == COMPLETE else None
 
     @property

@@ -1,4 +1,4 @@
-"""Read tasks: what of the sources a batch reads, and the reading itself."""
+"""Read tasks: which slices of the sources a batch reads, and the reading itself."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _source_in(source: Source, partition: str) -> Source:
 
 @dataclass(frozen=True, eq=False)
 class ReadResult:
-    """What a read task brings: changes for buckets, late rows, bad rows, and word of the time.
+    """What a read task brings: changes for buckets, late rows, bad rows, and headers.
 
     Changes carry the number by which they are put in the order of arrival; `counts` are those of
     the operators that come before an exchange.
@@ -271,8 +271,8 @@ def pack(
         if name in sender.graph.scans:
             elements[name] = Changes.elements(rows, numbers, arrivals(numbers, gate.number))
             first = int(numbers[0]) if len(numbers) else None
-            told = Header(name, first, last or None, rows=len(numbers), now=gate.now)
-            headers.append(replace(told, partition="" if gate.number is None else gate.partition))
+            header = Header(name, first, last or None, rows=len(numbers), now=gate.now)
+            headers.append(replace(header, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
     return ReadResult(sent, late, errors, headers, reading.counts)

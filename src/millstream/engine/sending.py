@@ -18,7 +18,7 @@ from millstream.plan.graph import Graph
 
 @dataclass
 class Sender:
-    """Sends what comes to an exchange, and keeps word of what the sides of meetings were sent."""
+    """Sends the rows of exchanges to buckets, and samples the keys of the sides of meetings."""
 
     graph: Graph
     buckets: int
@@ -30,7 +30,7 @@ class Sender:
     ) -> Iterator[tuple[Node, int, Changes]]:
         """The rows for the exchange and for the skew splits above it, by bucket.
 
-        Rows that all who read the exchange want elsewhere are not sent to the bucket of their key.
+        Rows that no reader of the exchange wants in the bucket of their key are not sent there.
         """
         changes = changes.plain()
         skew_splits = self.graph.skew_splits[exchange]

@@ -14,7 +14,7 @@ States = Mapping[str, State]
 
 
 class StateStore(Protocol):
-    """The states of every level and bucket after every batch that may be gone on from.
+    """The states of every level and bucket, after every batch from which a run may go on.
 
     Law: what was written for a batch is read for it, until it is written again; what a batch that
     did not finish has written is never read.

@@ -29,7 +29,7 @@ END = 65_536
 """So many bytes at the end of a file are read at once: they hold most footers."""
 
 KEPT_BATCHES = 3
-"""This batch, the one before, and one more, so that a damaged last file can be gone back on."""
+"""This batch, the one before, and one more: a run can go back if the last file is damaged."""
 
 CUT_OFF = "it is missing or cut off"
 

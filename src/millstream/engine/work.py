@@ -135,15 +135,15 @@ class Work:
         answers of their queries."""
         job, graph, opening = self.job, self.job.graph, self.batch.opening
         level = open_bucket(bucket, mail, opening)
-        told = {n: r for n, r in job.changelog_roots.items() if n in opening.queries}
+        changelogs = {n: r for n, r in job.changelog_roots.items() if n in opening.queries}
         kept = [r for n, r in job.materialized_roots.items() if n in opening.queries]
-        for exchange in opening.feeds(graph, told.values()):
+        for exchange in opening.feeds(graph, changelogs.values()):
             if graph.level[exchange.input] == bucket.number:
                 yield from self._sent_through(exchange, level)
-        for root in dict.fromkeys((*told.values(), *kept)):
+        for root in dict.fromkeys((*changelogs.values(), *kept)):
             if opening.is_new(root) and graph.level[root] == bucket.number:
                 level.output(root)
-        for name, root in told.items():
+        for name, root in changelogs.items():
             if isinstance(root, Tagged) and graph.level[root] == bucket.number:
                 answer = Answer(name, level.first_answer(root))
                 if name in self.wanted and len(answer.changes):

@@ -32,8 +32,7 @@ from millstream.state.chunks import Log
 class LocalHost:
     """Runs a job batch by batch in this process, keeping its state in memory.
 
-    A law of the system says that nothing outside can tell how many buckets there are or where
-    batches were cut.
+    Law: results do not depend on how many buckets there are or where batches were cut.
     """
 
     def __init__(self, job: Job, sources: Mapping[str, Source], receivers: list[Receiver]) -> None:
@@ -62,7 +61,7 @@ class LocalHost:
         return self.driver.last.number + 1
 
     def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
-        """Go on until every source has ended, or until told to stop."""
+        """Go on until every source has ended, or until `stop` says so."""
         while not stop() and not self.is_done:
             if not self.batch():
                 time.sleep(wait)

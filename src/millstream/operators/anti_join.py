@@ -17,6 +17,8 @@ class AntiJoin(Matched):
     A condition that is unknown is not met.
     """
 
+    follows_content: ClassVar[bool] = True
+
     has_partner: ClassVar[bool] = False
 
     def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:

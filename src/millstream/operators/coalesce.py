@@ -31,9 +31,12 @@ WORTH = 0.9
 class Coalesce(Node):
     """Rows of equal values whose intervals touch, as one row from the first start to the last end.
 
-    Law: a value is present exactly when it was; how often is lost, so it stands below Distinct.
-    Among the rows that come together; no state. It is idle where ends are not to be made use of.
+    Law: a value is present exactly when it was; its number of copies is lost, so a Distinct stands
+    above. Only rows that come in one step are merged; no state. It is idle where the strategy makes
+    no use of ends.
     """
+
+    follows_content: ClassVar[bool] = True
 
     stateless: ClassVar[bool] = True
     uses_ends: ClassVar[bool] = True

@@ -17,7 +17,7 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.columns.order import stable_order
-from millstream.columns.stretches import tell_stretches
+from millstream.columns.stretches import emit_stretches
 from millstream.operators.counted import counts_of
 from millstream.operators.distinct import Distinct
 from millstream.state.chunks import State
@@ -27,12 +27,14 @@ from millstream.state.events import cancelled, netted
 
 @dataclass(frozen=True, eq=False)
 class DeltaStar(Node):
-    """Distinct over an input that never takes rows back: one copy of every row that is present.
+    """Distinct over an input that never retracts rows: one copy of every row that is present.
 
-    Law: as Distinct. A stretch is told with its end; what prolongs it is told when that end comes.
-    State: for every value present, how long it is known to be, and how long it was told to be: the
-    input is not kept. Cost: the batch and the values that fall due.
+    Law: as Distinct. A stretch is emitted with its end; what prolongs it is emitted when that end
+    comes. State: for every value present, the end it is known to have and the end it was emitted
+    with; the input is not kept. Cost: the batch and the values that fall due.
     """
+
+    follows_content: ClassVar[bool] = True
 
     removes_copies: ClassVar[bool] = True
     can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
@@ -72,11 +74,11 @@ class DeltaStar(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if "counts 0" not in state:
-            return self._told(state, changes, span)
+            return self._emit(state, changes, span)
         if span.end == span.start:
             return state, changes
         state, restated = self._from_distinct(state, span)
-        state, out = self._told(state, changes, span)
+        state, out = self._emit(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)
 
     def snapshot(self, load: Load, instant: int) -> Changes | None:
@@ -85,15 +87,15 @@ class DeltaStar(Node):
             return Distinct(self.input).snapshot(load, instant)
         return Values.of(state, self.schema).snapshot(instant)
 
-    def _told(self, state: State, changes: Changes, span: Span) -> Step:
-        changes = netted(changes)  # a join may keep what another strategy has taken back
+    def _emit(self, state: State, changes: Changes, span: Span) -> Step:
+        changes = netted(changes)  # a join may keep rows that another strategy has retracted
         order = stable_order(changes.ts)
         changes = changes if order is None else changes.take(order)
         found = recall(state, changes, span, self.state_layout.buffer)
         before = found.values
-        after = replace(before, told=before.told.copy(), until=before.until.copy())
-        code, start, stop = tell_stretches(
-            found.codes, changes.ts, changes.exp, after.told, after.until, span.end
+        after = replace(before, emitted=before.emitted.copy(), until=before.until.copy())
+        code, start, stop = emit_stretches(
+            found.codes, changes.ts, changes.exp, after.emitted, after.until, span.end
         )
         rows = take_rows(after.rows, code)
         out = Changes(
@@ -102,8 +104,8 @@ class DeltaStar(Node):
         return remember(state, before, after, span.end, self.state_layout.buffer), out
 
     def _from_distinct(self, state: State, span: Span) -> Step:
-        """State that Distinct left: every value until the end of its last copy. What it told openly
-        is told with that end from now on, so that the two sums are the same."""
+        """State that Distinct left: every value until the end of its last copy. Values that it
+        emitted open are emitted with that end from now on, so that the two sums are the same."""
         counts = counts_of(state["counts 0"], self.schema)
         copies = Changes.concat(state["due 0"].all(), self.schema)
         copies = cancelled(copies.keep(copies.exp > span.start))
@@ -128,4 +130,4 @@ def _last_ends(counts: Changes, copies: Changes) -> np.ndarray:
     np.maximum.at(until, codes[len(counts) :], copies.exp)
     np.add.at(known, codes[len(counts) :], copies.weight)
     until[known < np.append(counts.weight, known[len(counts) :])] = INFINITY
-    return until[: len(counts)]  # copies of other values are taken back openly
+    return until[: len(counts)]  # copies of other values are retracted by negative rows

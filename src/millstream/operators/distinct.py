@@ -30,6 +30,8 @@ class Distinct(Node):
     Cost: the batch and what falls due.
     """
 
+    follows_content: ClassVar[bool] = True
+
     removes_copies: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = counted("")
 
@@ -61,9 +63,9 @@ class Distinct(Node):
             return count_values(state, (changes,), PRESENT, self.schema, span, self.state_layout)
         if span.end == span.start:
             return state, changes
-        state, told = self._from_delta_star(state, span)
+        state, restated = self._from_delta_star(state, span)
         state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.state_layout)
-        return state, Changes.concat([told, out], self.schema)
+        return state, Changes.concat([restated, out], self.schema)
 
     def snapshot(self, load: Load, instant: int) -> Changes | None:
         state = load(self.state_name)
@@ -77,17 +79,17 @@ class Distinct(Node):
         return Changes(rows, now, forever(count), ones, seq)
 
     def _from_delta_star(self, state: State, span: Span) -> Step:
-        """State that DeltaStar left, as counts. Values that it told with an end are told openly
-        from now on, so that the two sums are the same."""
+        """State that DeltaStar left, as counts. Values that it emitted with an end are emitted
+        open from now on, so that the two sums are the same."""
         values = Values.of(state, self.schema).after(span.start)
         rows, count = values.rows, len(values)
         now, ones = np.full(count, span.start + 1), np.ones(count, np.int64)
         seq = identity_of_values(rows, count)
         copies = Changes(rows, now, values.until, ones, np.zeros(count, np.int64))
-        closed = Changes(rows, now, values.told, -ones, seq)
+        closed = Changes(rows, now, values.emitted, -ones, seq)
         opened = Changes(rows, now, forever(count), ones, seq)
-        ending = values.told != INFINITY
-        restated = [closed.keep(ending & (values.told > span.start + 1)), opened.keep(ending)]
+        ending = values.emitted != INFINITY
+        restated = [closed.keep(ending & (values.emitted > span.start + 1)), opened.keep(ending)]
         return {
             "counts 0": as_counts(copies, span.start),
             "due 0": add_waiting(

@@ -23,6 +23,8 @@ class Filter(Node):
     Law: a change passes exactly when its row does; times and weights stay. No state.
     """
 
+    follows_content: ClassVar[bool] = True
+
     stateless: ClassVar[bool] = True
     row_by_row: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True

@@ -34,8 +34,8 @@ PRESENT = "#present"
 """The column of the groups that counts their rows: a group without any is not in the answer."""
 
 _Moved = tuple[BagByKey, pa.RecordBatch, pa.RecordBatch, int]
-"""A bag of values, what of it was looked at in a step, before and after, and how much of that the
-step was about."""
+"""A bag of values, the rows of it that a step has read, as they were before and as they are after,
+and how many of them belong to groups that the step changed."""
 
 SINCE = "#since"
 """The column of the groups that says from which instant on they show the row they show."""
@@ -72,6 +72,10 @@ class GroupBy(Node):
     def depends_on_order(self) -> bool:
         """Whether the order in which rows arrive matters to one of the aggregates."""
         return any(call.aggregate.order_matters for call in self.calls)
+
+    @property
+    def follows_content(self) -> bool:  # type: ignore[override]
+        return not self.depends_on_order
 
     @property
     def required_distribution(self) -> Distribution:
@@ -207,7 +211,7 @@ class GroupBy(Node):
         before: np.ndarray,
         state: State,
     ) -> tuple[dict[str, pa.Array], dict[str, _Moved]]:
-        """What every call comes to in every row of the trace, and what became of ordered values."""
+        """The result of every call in every row of the trace, and the ordered values after it."""
         results: dict[str, pa.Array] = {}
         bags: dict[str, _Moved] = {}
         done: dict[tuple[Total, str], tuple[np.ndarray, ...]] = {}

@@ -109,6 +109,8 @@ class Join(Paired):
     A result is known by its two parts.
     """
 
+    follows_content: ClassVar[bool] = True
+
     can_broadcast_left: ClassVar[bool] = True
 
     @cached_property

@@ -43,8 +43,8 @@ def equal_columns(
 class Keys:
     """What a condition between two inputs says about keys.
 
-    `strict` tells of every pair whether NULL in it matches nothing; `enough` that the hash of the
-    keys decides about the whole condition.
+    `strict` says of every pair whether NULL in it matches nothing; `enough` says that the hash of
+    the keys decides the whole condition.
     """
 
     pairs: tuple[tuple[str, str], ...]

@@ -24,6 +24,8 @@ class Minus(Node):
     Cost: the batch and what falls due.
     """
 
+    follows_content: ClassVar[bool] = True
+
     state_parts: ClassVar[tuple[StatePart, ...]] = counted(" of the left", " of the right")
 
     left: Node

@@ -28,7 +28,7 @@ from millstream.state.events import add_up
 from millstream.state.index import Index
 
 PARTNER = "#partner"
-"""The column of results that are kept which tells the table's rows apart."""
+"""The column of the kept results with the identity of the table's row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class NonRetroactiveJoin(Node):
     Law: a result lives exactly as long as its left row; what happens to the table at the instant of
     the row or later does not matter to it.
     State: the table's rows, by the hash of the columns that the condition wants equal; the results
-    of left rows that may be taken back. Cost: the batch and its pairs.
+    of left rows that may be retracted. Cost: the batch and its pairs.
     """
 
     keeps_ends: ClassVar[bool] = True
@@ -100,7 +100,7 @@ class NonRetroactiveJoin(Node):
         kept = {"right": beside.add(right, hashes, span.end).log}
         if not self.left.never_retracts:
             before = Index.of(state.get("results"), self._kept_schema, self.state_layout.lazy)
-            back = self._taken_back(before, met, left.keep(left.weight < 0))
+            back = self._retracted(before, met, left.keep(left.weight < 0))
             met = Changes.concat([met, back], self._kept_schema)
             kept["results"] = before.add(met, self._identities(met), span.end).log
         rows = pa.RecordBatch.from_arrays(met.rows.columns[:-1], schema=self.schema)
@@ -159,7 +159,7 @@ class NonRetroactiveJoin(Node):
         left = [results.rows.column(name) for name in self.left.schema.names]
         return hashes_of([*left, pa.array(results.seq)], len(results))
 
-    def _taken_back(self, before: Index, met: Changes, gone: Changes) -> Changes:
+    def _retracted(self, before: Index, met: Changes, gone: Changes) -> Changes:
         """The results of left rows that leave early, from the instant they do."""
         if len(gone) == 0:
             return Changes.empty(self._kept_schema)
@@ -168,7 +168,7 @@ class NonRetroactiveJoin(Node):
         known = compact(Changes.concat(found, self._kept_schema))
         results = Changes.concat([known, met], self._kept_schema)
         codes = self._tuples(results, gone)
-        return _taken(results, codes[: len(results)], gone, codes[len(results) :])
+        return _retractions(results, codes[: len(results)], gone, codes[len(results) :])
 
     def _tuples(self, results: Changes, gone: Changes) -> np.ndarray:
         """Equal numbers for the left tuples of results and those that leave."""
@@ -200,10 +200,12 @@ def _present(i: np.ndarray, partners: Changes) -> tuple[np.ndarray, Changes]:
     return i[index], replace(partners.take(index), weight=sums)
 
 
-def _taken(results: Changes, codes: np.ndarray, gone: Changes, gone_codes: np.ndarray) -> Changes:
-    """Each result from the next instant on at which its left tuple leaves, with negative weight.
+def _retractions(
+    results: Changes, codes: np.ndarray, gone: Changes, gone_codes: np.ndarray
+) -> Changes:
+    """Each result with negative weight, from the next instant on at which its left tuple leaves.
 
-    A tuple that comes and goes several times takes back what came with it each time.
+    A tuple that comes and goes several times retracts, each time, the results it came with.
     """
     order = np.lexsort((gone.ts, gone_codes))
     left, after = results.weight.copy(), results.ts

@@ -45,6 +45,8 @@ class Partial(Node):
     No state. Cost: the batch.
     """
 
+    follows_content: ClassVar[bool] = True
+
     stateless: ClassVar[bool] = True
 
     keys: tuple[str, ...]

@@ -28,6 +28,8 @@ class Project(Node):
     Law: each change keeps its times and weight. No state. Copies of equal rows stay (bags).
     """
 
+    follows_content: ClassVar[bool] = True
+
     stateless: ClassVar[bool] = True
     row_by_row: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True

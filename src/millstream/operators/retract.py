@@ -1,4 +1,4 @@
-"""Retract: ends that are known are told when they come, by negative rows."""
+"""Retract: rows whose ends are known are retracted by negative rows when these ends come."""
 
 from __future__ import annotations
 
@@ -19,31 +19,33 @@ from millstream.state.events import cancelled
 from millstream.state.waiting import add_waiting, due_in
 
 OPEN = "open "
-"""How names of state begin that hold rows which were given out open."""
+"""The prefix of the names of states that hold rows emitted open."""
 
 
 ALWAYS, MEASURED, DRAINS = "", "what leaves early", "what was left open"
 OFTEN = 0.5
-"""Rows are given out open when more than this share of them is taken back before its end, …"""
+"""Rows are emitted open when more than this share of them is retracted before its end, …"""
 
 MANY = 4
-"""… and at least so many operators above would have to wait for what is left."""
+"""… and at least so many operators above would have to wait for the ends of the others."""
 
 MEMORY = 0.9
-"""What of the counts is kept from step to step."""
+"""The share of the counts that is carried over from step to step."""
 
 
 @dataclass(frozen=True, eq=False)
 class Retract(Node):
-    """The same relation, whose rows stay until a negative row takes them back.
+    """The same relation, whose rows stay until a negative row retracts them.
 
     Law: at every instant the output is the input; only what is known of the ends differs.
-    ALWAYS gives every row out open. MEASURED does so while most rows are taken back before their
-    end, as it may be above a negation, and many operators wait for the ends: then it is cheaper
-    when one waits for all. DRAINS leaves the ends of new rows as they are, and only takes back what
-    was given out open before the strategy was changed.
-    State: the rows that were given out open. Cost: the batch and what falls due.
+    ALWAYS emits every row open. MEASURED does so while most rows are retracted before their end, as
+    can happen above a negation, and many operators wait for the ends: then it is cheaper when one
+    waits for all. DRAINS leaves the ends of new rows as they are, and only retracts rows that were
+    emitted open before the strategy was changed.
+    State: the rows that were emitted open. Cost: the batch and what falls due.
     """
+
+    follows_content: ClassVar[bool] = True
 
     follows_reader: ClassVar[bool] = True
 
@@ -53,7 +55,7 @@ class Retract(Node):
     @property
     def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
         seen = StatePart("seen", "how many rows came, and left early", Structure.LIST, Extent.ONE)
-        return (ending(of="rows that were given out open"), *([seen] if self.counts else []))
+        return (ending(of="rows that were emitted open"), *([seen] if self.counts else []))
 
     @property
     def counts(self) -> bool:
@@ -97,7 +99,7 @@ class Retract(Node):
         return {"due": kept, **counts}, Changes.concat([opened, gone], self.schema)
 
     def _opens(self, state: State, changes: Changes) -> tuple[dict[str, pa.RecordBatch], bool]:
-        """Whether new rows are given out open, and what was counted to tell."""
+        """The counts after the changes, and whether new rows are emitted open because of them."""
         if not self.counts:
             return {}, self.when == ALWAYS
         saved: pa.RecordBatch | None = state.get("seen")

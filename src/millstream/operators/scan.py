@@ -21,7 +21,7 @@ class Scan(Node):
 
     `declared` is a short name of the whole declaration, so that state is never carried over to a
     stream that has since been declared differently. `tests` are conditions that are tested above
-    as well: of elements that fail one, a source may tell nothing but their time.
+    as well: of elements that fail one, a source may give nothing but their time.
     """
 
     is_stream: ClassVar[bool] = True

@@ -29,7 +29,7 @@ from millstream.state.pending import release
 
 @dataclass(frozen=True, eq=False)
 class Matched(Node):
-    """What SemiJoin and AntiJoin share: left rows told by whether they have partners.
+    """What SemiJoin and AntiJoin share: left rows are emitted if they have partners, or have none.
 
     State: the rows of both sides that have not expired, by the hash of the columns that the
     condition wants equal, and changes that are known to come. Cost: the batch, and the partners of
@@ -98,13 +98,13 @@ class Matched(Node):
         return Matcher(self.condition, self.keys.enough)
 
     def _of_new(self, left: Changes, mine: Side, theirs: Side, beside: Index) -> Changes:
-        """What left rows that have just come tell."""
+        """The changes that new left rows cause."""
         met = [*self._matcher.among(mine, theirs), *self._matcher.beside(mine, beside)]
         covers = [_Cover.of(found, mine.place[found.i], True) for found in met]
-        return self._told(left, np.ones(len(left), np.bool_), covers)
+        return self._emit(left, np.ones(len(left), np.bool_), covers)
 
     def _of_old(self, before: Index, theirs: Side, beside: Index) -> Changes:
-        """What left rows tell whose partners change, because of new right rows."""
+        """The changes of left rows whose partners change because of new right rows."""
         touched: list[Changes] = []
         covers: list[_Cover] = []
         count = 0
@@ -120,9 +120,9 @@ class Matched(Node):
         side = Side.of(self.keys, whole, 0)
         for known in self._matcher.beside(side, beside):
             covers.append(_Cover.of(known, side.place[known.i], False))
-        return self._told(whole, np.zeros(len(whole), np.bool_), covers)
+        return self._emit(whole, np.zeros(len(whole), np.bool_), covers)
 
-    def _told(self, rows: Changes, fresh: np.ndarray, covers: list[_Cover]) -> Changes:
+    def _emit(self, rows: Changes, fresh: np.ndarray, covers: list[_Cover]) -> Changes:
         cover = _Cover.concat(covers)
         index, start, end, sign = changes_of_cover(
             rows.ts,
@@ -139,7 +139,7 @@ class Matched(Node):
 
 
 def _by_chunk(met: Iterable[Found]) -> list[list[Found]]:
-    """What was found, put together by the chunk of left rows it was found in."""
+    """The pairs found, grouped by the chunk of their left rows."""
     chunks: dict[int, list[Found]] = {}
     for found in met:
         chunks.setdefault(id(found.left), []).append(found)
@@ -149,6 +149,8 @@ def _by_chunk(met: Iterable[Found]) -> list[list[Found]]:
 @dataclass(frozen=True, eq=False)
 class SemiJoin(Matched):
     """The left rows, as long as at least one right row is present that meets the condition."""
+
+    follows_content: ClassVar[bool] = True
 
     has_partner: ClassVar[bool] = True
 

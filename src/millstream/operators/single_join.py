@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ class SingleJoin(Paired):
     only when a value that is kept of the right one changes. At no instant has a left row two
     partners: the binder sees to that.
     """
+
+    follows_content: ClassVar[bool] = True
 
     def lives(self, left: Lifetime, right: Lifetime) -> Lifetime:
         return Lifetime(

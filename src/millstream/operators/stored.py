@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +23,8 @@ FEW = 4096
 """Logs shorter than this are not worth compacting."""
 
 FEW_OF = 8
-"""Rows that have left already are kept beside so many times as many that have not: they go with
-their chunk, and to pick out the others costs more."""
+"""Of new rows, those that have left already are kept if they are fewer than one in so many: they go
+with their chunk, and picking out the others costs more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +33,11 @@ class Stored(Node):
 
     State: nothing over an operator whose own state shows the rows present, as groups do. Otherwise
     the rows present: those with a known end wait for it, and are dropped with their chunk; open
-    ones are a log that is written anew, without what was taken back, when it has doubled.
+    ones are a log that is written anew, without retracted rows, when it has doubled.
     It has no output. Cost: the batch.
     """
+
+    follows_content: ClassVar[bool] = True
 
     input: Node
 

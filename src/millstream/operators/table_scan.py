@@ -39,7 +39,7 @@ class TableScan(Node):
     The first column of the input says what each element does: insert, update or delete. With keys,
     a row takes the place of the one with the same key, and a delete removes the row of its key;
     without, an insert adds a copy, and a delete removes one equal row if there is one. A table that
-    never changes has no input, or one without columns that only tells the time.
+    never changes has no input, or one without columns that only carries the time.
     Law: at τ the table is what its rows and all modifications up to τ make, those of one instant in
     the order of arrival; an instant that leaves a key as it was emits nothing. The rows a table
     begins with were there before its first modification: one that is replaced at the instant at
@@ -71,7 +71,7 @@ class TableScan(Node):
 
     @property
     def is_static(self) -> bool:
-        """True for a table that never changes: its input, if any, only tells the time."""
+        """True for a table that never changes: its input, if any, only carries the time."""
         return self.input is None or not self.input.schema.names
 
     @property
@@ -99,19 +99,19 @@ class TableScan(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         begin = self._begin(state, changes, span)
-        told, kinds = self._modifications(changes, begin)
-        if len(told) == 0:
-            return state, told
+        modified, kinds = self._modifications(changes, begin)
+        if len(modified) == 0:
+            return state, modified
         log: Log = state.get("content", Log())
         present = compact(Changes.concat(log.all(), self.schema))
-        entered, ends = self._follow(present, told, kinds)
+        entered, ends = self._follow(present, modified, kinds)
         known = len(present)
         left = np.flatnonzero(ends[:known] < INFINITY)
         came = np.flatnonzero(entered)
         out = Changes.concat(
             [
                 replace(present.take(left), ts=ends[left], weight=np.full(len(left), -1)),
-                self._since(begin, replace(told.take(came), exp=ends[known + came])),
+                self._since(begin, replace(modified.take(came), exp=ends[known + came])),
             ],
             self.schema,
         )
@@ -129,27 +129,27 @@ class TableScan(Node):
         """When the rows that the table begins with enter, if that lies in this span."""
         if "begun" in state or span.end <= span.start or not self.table.rows.num_rows:
             return None
-        told = [] if span.begin is None else [span.begin]
+        starts = [] if span.begin is None else [span.begin]
         if len(changes):
-            told.append(int(changes.ts.min()))
-        first = max(min(told, default=INFINITY), span.start + 1)
+            starts.append(int(changes.ts.min()))
+        first = max(min(starts, default=INFINITY), span.start + 1)
         return first if first <= span.end else None
 
     def _modifications(self, changes: Changes, begin: int | None) -> tuple[Changes, np.ndarray]:
         """The rows of the modifications with what they do, after those of the beginning, which were
         there at the instant before."""
         if self.is_static:
-            told, kinds = Changes.empty(self.schema), np.zeros(0, np.int64)
+            modified, kinds = Changes.empty(self.schema), np.zeros(0, np.int64)
         else:
-            told, kinds = self._read(changes)
+            modified, kinds = self._read(changes)
         if begin is None:
-            return told, kinds
+            return modified, kinds
         count = self.table.rows.num_rows
         ones = np.ones(count, np.int64)
         first = Changes(
             self.table.rows, (begin - 1) * ones, forever(count), ones, -1 - np.arange(count)
         )
-        both = Changes.concat([first, told], self.schema)
+        both = Changes.concat([first, modified], self.schema)
         return both, np.concatenate([np.full(count, INSERT), kinds])
 
     def _read(self, changes: Changes) -> tuple[Changes, np.ndarray]:
@@ -161,16 +161,16 @@ class TableScan(Node):
         return replace(changes.with_rows(rows), exp=forever(len(changes))), kinds
 
     def _follow(
-        self, present: Changes, told: Changes, kinds: np.ndarray
+        self, present: Changes, modified: Changes, kinds: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Which modifications take effect; when present rows, and those, leave."""
-        both = concat_rows([present.rows, told.rows], self.schema)
+        both = concat_rows([present.rows, modified.rows], self.schema)
         known, size = len(present), both.num_rows
         values, _ = factorize(both.columns, size)
         groups = values
         if self.keys:
             groups, _ = factorize([both.column(name) for name in self.keys], size)
-        ts = np.concatenate([present.ts, told.ts])
+        ts = np.concatenate([present.ts, modified.ts])
         kinds = np.concatenate([np.full(known, INSERT), kinds])
         entered, ends = np.zeros(size, np.bool_), forever(size)
         order = known + np.lexsort((ts[known:], groups[known:]))
@@ -192,13 +192,13 @@ def table_below(node: Node) -> TableScan | None:
 
 
 def label_beside_table(side: Node, other: Lifetime) -> Label | None:
-    """The label of what rows of the other side that meet the side's have, if that is a table."""
+    """The label of rows of the other side that meet those of this side, if this is a table."""
     table = table_below(side)
     if table is None:
         return None
     if table.is_static:
         return Label(other.pattern, "rows leave as the others do: the table never changes", 1)
-    return Label(Pattern.STR, "a change of the table takes results back", 5)
+    return Label(Pattern.STR, "a change of the table retracts results", 5)
 
 
 def kinds_of(ops: pa.Array) -> np.ndarray:

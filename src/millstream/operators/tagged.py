@@ -30,19 +30,22 @@ RANKS = np.array([2, 1, 0])
 class Tagged(Node):
     """`SELECT STREAMED`: for every instant and changed row `+`, `u` or `-`.
 
-    Law: replaying the changes up to τ gives R(τ); a change that changed nothing is not told.
-    Inside one instant, what leaves is told first, then updates, then what enters, by values.
-    With a key, a row that is replaced by one of the same key is told as `u` with the new row, and
-    one that leaves as `-` with the key alone. Without, rows enter and leave whole.
+    Law: replaying the changes up to τ gives R(τ); a change that changes no column is not
+    emitted. Inside one instant, rows that leave are emitted first, then updates, then rows that
+    enter, each by values. With a key, a row that is replaced by one of the same key is emitted as
+    `u` with the new row, and a row that leaves as `-` with the key alone. Without a key, rows enter
+    and leave whole.
     State: the rows whose expiration lies ahead.
     """
+
+    follows_content: ClassVar[bool] = True
 
     is_stream: ClassVar[bool] = True
     accepts_previous: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
 
     by: tuple[str, ...] | None
-    """The key of the query as it was written: rewriting may find more keys, and must not tell."""
+    """The key of the query as it was written: keys that rewriting finds must not show."""
     input: Node
 
     @cached_property
@@ -86,18 +89,18 @@ class Tagged(Node):
         if len(source) and source[-1] - source[0] + 1 == len(source):
             first, last = int(source[0]), int(source[-1]) + 1
             rows = changes.rows.slice(first, last - first)
-            told = self._tell(rows, ops[first:last], changes.ts[first:last])
+            emitted = self._emit(rows, ops[first:last], changes.ts[first:last])
         else:
             rows = take_rows(changes.rows, source)
-            told = self._tell(rows, ops[source], changes.ts[source])
+            emitted = self._emit(rows, ops[source], changes.ts[source])
         if len(gone) == 0:
-            return told
-        left = self._tell(
+            return emitted
+        left = self._emit(
             take_rows(changes.rows, gone),
             np.full(len(gone), LEAVE, np.uint8),
             until,
         )
-        return Changes.concat([told, left], self.schema)
+        return Changes.concat([emitted, left], self.schema)
 
     def _with_key(self, every: Changes) -> Changes:
         assert self.key is not None
@@ -113,24 +116,24 @@ class Tagged(Node):
         ops = np.where(sums > 0, np.where(has_old[codes], UPDATE, ENTER), LEAVE).astype(np.uint8)
         source = np.flatnonzero((sums > 0) | ~has_new[codes])
         kept = take_rows(rows.rows, source)
-        return self._tell(kept, ops[source], rows.ts[source])
+        return self._emit(kept, ops[source], rows.ts[source])
 
     def _without_key(self, every: Changes) -> Changes:
         _, sums, first = net(every, every.schema.names)
         source = np.repeat(first, np.abs(sums))
         ops = np.repeat(np.where(sums > 0, ENTER, LEAVE), np.abs(sums))
         rows = take_rows(every.rows, source)
-        return self._tell(rows, ops, every.ts[source])
+        return self._emit(rows, ops, every.ts[source])
 
-    def _tell(self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray) -> Changes:
+    def _emit(self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray) -> Changes:
         columns = list(rows.columns)
         if self.key is not None and (ops == LEAVE).any():
             leaving = pa.array(ops == LEAVE)
             for i, field in enumerate(rows.schema):
                 if field.name not in self.key:
                     columns[i] = pc.if_else(leaving, pa.scalar(None, field.type), columns[i])
-        told = pa.RecordBatch.from_arrays([letters(ops), *columns], schema=self.schema)
-        return Changes.elements(told, instants, RANKS[ops])
+        tagged = pa.RecordBatch.from_arrays([letters(ops), *columns], schema=self.schema)
+        return Changes.elements(tagged, instants, RANKS[ops])
 
 
 def letters(ops: np.ndarray) -> pa.Array:
@@ -144,7 +147,7 @@ def letters(ops: np.ndarray) -> pa.Array:
 
 @njit(cache=True)
 def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
-    """What each row tells of its key, and the rows that end without one that says so."""
+    """What each row does to its key, and the rows that end without another row that says so."""
     n = len(ts)
     ops = np.empty(n, np.uint8)
     followed = np.zeros(n, np.bool_)

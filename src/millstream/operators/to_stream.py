@@ -50,7 +50,7 @@ class Differences(Node):
         )
 
     def _sort_apart(self, every: Changes) -> tuple[Changes, Changes]:
-        """Events that are told as they are, and those at instants where others could undo them."""
+        """Events emitted as they are, and those at instants where others could undo them."""
         mine = every.weight * self.sign > 0
         met = is_among(every.ts, np.sort(every.ts[~mine])) & mine
         if not met.any():
@@ -74,12 +74,16 @@ class Differences(Node):
 class Istream(Differences):
     """`Istream(R)`: the rows that are in R(τ) and not in R(τ−1), as a bag."""
 
+    follows_content: ClassVar[bool] = True
+
     sign: ClassVar[int] = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Dstream(Differences):
     """`Dstream(R)`: the rows that were in R(τ−1) and are not in R(τ), as a bag."""
+
+    follows_content: ClassVar[bool] = True
 
     sign: ClassVar[int] = -1
 
@@ -90,6 +94,8 @@ class Rstream(Node):
 
     State: the content of R. Cost: the content at every active instant, which is the output.
     """
+
+    follows_content: ClassVar[bool] = True
 
     is_stream: ClassVar[bool] = True
     key: ClassVar[None] = None  # type: ignore[assignment]
@@ -143,14 +149,15 @@ class Elements(Node):
         return state, changes
 
 
-def active_instants(events: Events, clean: bool) -> np.ndarray:
+def active_instants(events: Events, consolidated: bool) -> np.ndarray:
     """The instants at which some tuple enters or leaves, each once, in order.
 
-    A row that leaves and enters as the same tuple has stayed. Clean events hold no such row: there
-    it is another element of a derived stream, which has the arrival number of the same base row.
+    A row that leaves and enters as the same tuple has stayed. Consolidated events hold no
+    such row: there it is another element of a derived stream, which has the arrival number of the
+    same base row.
     """
     every = events.merged()
-    if clean:
+    if consolidated:
         return np.unique(every.ts[every.weight != 0])
     return np.unique(every.ts[add_up(every, every.ts)[0]])
 
@@ -191,6 +198,6 @@ def settle(rows: Changes) -> Changes:
 
 
 def compact(rows: Changes) -> Changes:
-    """The same content in fewer rows, from the last of their starts on: rows that left early and
-    what took them back go."""
+    """The same content in fewer rows, from the last of their starts on: rows that left early
+    go, with those that retract them."""
     return rows if (rows.weight == 1).all() else summed(rows, rows.exp)

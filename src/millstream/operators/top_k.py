@@ -41,6 +41,8 @@ class TopK(Node):
     Cost: the batch and the near rows; all rows when too many of the near ones have left.
     """
 
+    follows_content: ClassVar[bool] = True
+
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("near", "the first rows", Structure.SORTED, Extent.ROWS),
         StatePart("far", "the rows after them", Structure.LIST, Extent.ROWS),
@@ -129,7 +131,7 @@ class TopK(Node):
         counts[slots.known] = known.weight
         index = np.flatnonzero(~beyond)
         index = index[np.lexsort((every.ts[index], place[index]))]
-        *told, short = follow_positions(
+        *moves, short = follow_positions(
             slots.event[index],
             every.ts[index],
             every.weight[index],
@@ -144,7 +146,7 @@ class TopK(Node):
             return None
         away = every.keep(beyond)
         kept, far = self._keep(slots, counts, more, away, far)
-        return pa.concat_batches([aside, kept]), far, _emit(slots.rows, told)
+        return pa.concat_batches([aside, kept]), far, _emit(slots.rows, moves)
 
     def _split(self, near: pa.RecordBatch, every: Changes) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The near rows of partitions that the events touch, and the others."""
@@ -252,8 +254,8 @@ def _content(near: pa.RecordBatch) -> tuple[Changes, np.ndarray]:
     return Changes(rows, np.zeros(len(seq), np.int64), forever(len(seq)), count, seq), more
 
 
-def _emit(rows: Changes, told: list[np.ndarray]) -> Changes:
-    slots, instants, changes = told
+def _emit(rows: Changes, moves: list[np.ndarray]) -> Changes:
+    slots, instants, changes = moves
     slot, ts, exp, weight = as_intervals(slots, instants, changes, len(rows))
     order = np.argsort(ts, kind="stable")
     moved = replace(rows.take(slot), ts=ts, exp=exp, weight=weight)

@@ -22,6 +22,8 @@ class UnionAll(Node):
     Law: the sum of both. No state.
     """
 
+    follows_content: ClassVar[bool] = True
+
     stateless: ClassVar[bool] = True
 
     left: Node

@@ -17,7 +17,7 @@ WIDEST = 40
 """So much of an operator's line says where a rule was applied."""
 
 MOST = 24
-"""So many plans are looked at."""
+"""The most plans that are compared."""
 
 GAIN = 0.9
 """Another plan must cost less than this share of what the rules made anyhow."""
@@ -42,8 +42,8 @@ class Alternative:
     def rules(self) -> str:
         """The rules that were applied, and where."""
         names = [step.partition(" ")[0] for step in self.steps]
-        told = [f"{name} at {place}" for name, place in zip(names, self.places)]
-        return ", ".join(told) or "as written"
+        applied = [f"{name} at {place}" for name, place in zip(names, self.places)]
+        return ", ".join(applied) or "as written"
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Chooser:
         return optimize(root, views, self._choose)
 
     def _choose(self, part: Node, plan: Node, optimizer: Optimizer) -> Node:
-        """What is told and what is stored of a query come from one plan: it is chosen below."""
+        """The emitted changes and the stored result of a query come from one plan, chosen below."""
         if isinstance(plan, Whole):
             return plan
         if isinstance(plan, (Tagged, Stored)):
@@ -90,7 +90,7 @@ def part_name(part: Node) -> str:
 
 
 def _bare(node: Node) -> Node:
-    """A table without its rows, and without the stream that tells the time to one that stays."""
+    """A table without its rows; one that never changes, also without the stream of its time."""
     if not isinstance(node, TableScan):
         return node
     table = StaticTable(node.table.name, "", no_rows(node.schema))

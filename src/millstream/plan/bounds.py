@@ -1,4 +1,4 @@
-"""How much operators keep at most, in words."""
+"""The most rows that operators keep, in words."""
 
 from __future__ import annotations
 

@@ -56,6 +56,7 @@ from millstream.plan.prices import (
     CALENDAR,
     COUNT,
     COVER,
+    EMIT,
     GROUP,
     LOOK,
     MADE,
@@ -71,7 +72,6 @@ from millstream.plan.prices import (
     SORT,
     STAR,
     STORE,
-    TELL,
 )
 from millstream.plan.row_rates import RateEstimates, size
 from millstream.plan.stars import with_stars
@@ -121,13 +121,13 @@ class Costs:
     def _rows(self, node: Node, child: Node) -> float:
         """The rows that an input hands over; with negative tuples, its ends are rows as well."""
         out = self.out(child)
-        return out + self.rates.ends(child) if self._is_told_ends(node) else out
+        return out + self.rates.ends(child) if self._gets_ends(node) else out
 
-    def _is_told_ends(self, node: Node) -> bool:
+    def _gets_ends(self, node: Node) -> bool:
         return self.strategy == NEGATIVE and not node.stateless and not node.moves_rows
 
     def events(self, node: Node) -> float:
-        """The rows that come, are taken back, or leave the inputs."""
+        """The rows that come, are retracted, or leave the inputs."""
         return sum(self.out(child) + self.rates.ends(child) for child in node.inputs)
 
     def indexes(self, node: Node) -> float:
@@ -140,15 +140,15 @@ class Costs:
     def candidates(self, node: Join | SingleJoin | NonRetroactiveJoin) -> float:
         """The pairs with equal keys: all that come out, and those that fail the other tests."""
         left, right = node.inputs
-        told = [self._rows(node, child) for child in node.inputs]
+        handed = [self._rows(node, child) for child in node.inputs]
         plain = sum(self.out(child) for child in node.inputs)
-        made = self.out(node) * (sum(told) / plain if plain else 1.0)
+        made = self.out(node) * (sum(handed) / plain if plain else 1.0)
         if all(is_equality(part) for part in conditions(node.condition)):
             return made
         sizes = [size(self.rates.rates_of(child)) for child in (left, right)]
-        met = self.rates.partners(node) * told[0] * sizes[1]
+        met = self.rates.partners(node) * handed[0] * sizes[1]
         if not isinstance(node, NonRetroactiveJoin):
-            met += self.rates.partners(node) * told[1] * sizes[0]
+            met += self.rates.partners(node) * handed[1] * sizes[0]
         return max(made, met)
 
     def touched(self, node: SemiJoin | AntiJoin) -> float:
@@ -235,12 +235,12 @@ def _numbered(costs: Costs, node: Rows | TableScan) -> float:
     return NUMBER * costs.rows(node)
 
 
-def _told(costs: Costs, node: Node) -> float:
-    return TELL * costs.events(node) + costs.kept(node)
+def _emitted(costs: Costs, node: Node) -> float:
+    return EMIT * costs.events(node) + costs.kept(node)
 
 
 def _rstream(costs: Costs, node: Rstream) -> float:
-    return TELL * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
+    return EMIT * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
 
 
 def _stored(costs: Costs, node: Stored) -> float:
@@ -277,11 +277,11 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     TopK: _top_k,
     Partial: _row,
     GroupBy: _group_by,
-    Istream: _told,
-    Dstream: _told,
+    Istream: _emitted,
+    Dstream: _emitted,
     Rstream: _rstream,
     Elements: _row,
-    Tagged: _told,
+    Tagged: _emitted,
     Stored: _stored,
     Exchange: _exchange,
     Retract: _row,

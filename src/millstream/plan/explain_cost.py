@@ -105,7 +105,7 @@ def _compared(found: list[Alternative], chosen: tuple[str, ...], unit: Unit) -> 
 
 
 def _table(costs: Costs, unit: Unit) -> list[str]:
-    """The plan as it is carried out: rows that come, are taken back and are there; and the cost."""
+    """The plan as it is carried out: rows that come, are retracted and are there; and the cost."""
     rows = []
     for depth, node in outline(costs.plan):
         rates_of = costs.rates.rates_of(node)

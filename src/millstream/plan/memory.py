@@ -50,15 +50,16 @@ WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 def growing(plan: Node, stored: bool) -> list[Notice]:
     """A notice for every operator whose state has no bound."""
-    told = _told_elsewhere(plan)
-    found = [notice for node in walk(plan) if node not in told for notice in _of(node)]
+    noticed = _noticed_elsewhere(plan)
+    found = [notice for node in walk(plan) if node not in noticed for notice in _of(node)]
     if stored and plan.monotonic and not plan.lifetime.bounded:
         found.append(Notice("the stored result grows with every row", WINDOW))
     return list(dict.fromkeys(found))
 
 
-def _told_elsewhere(plan: Node) -> set[Node]:
-    """The second part of an outer join, and what belongs to a condition with a subquery."""
+def _noticed_elsewhere(plan: Node) -> set[Node]:
+    """Operators that another operator's notice covers: the second part of an outer join, and what
+    belongs to a condition with a subquery."""
     joined = {frozenset(n.inputs) for n in walk(plan) if isinstance(n, Join)}
     found: set[Node] = set()
     for node in walk(plan):

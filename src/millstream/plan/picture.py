@@ -20,7 +20,7 @@ LONGEST_CAPTION = 100
 class Look:
     """How edges of a pattern look: colours on light and dark ground, the letters on them, the line.
 
-    Width and dashes tell patterns apart as well, for people who see colours differently.
+    Patterns differ in width and dashes as well, for people who see colours differently.
     """
 
     light: str

@@ -25,7 +25,7 @@ PAIR = 90.0
 """Two rows with equal keys are compared and made one."""
 
 COVER = 250.0
-"""A left row of a semi- or antijoin is told again because of a partner."""
+"""A left row of a semi- or antijoin is emitted again because of a partner."""
 
 COUNT = 80.0
 """A row that comes or goes is added to the count of its value."""
@@ -48,8 +48,8 @@ RANK = 500.0
 NUMBER = 280.0
 """A row of a window by rows."""
 
-TELL = 200.0
-"""A row that comes or goes is told as an element or a change."""
+EMIT = 200.0
+"""A row that comes or goes is emitted as an element or a change."""
 
 STORE = 50.0
 """A row of a stored result."""

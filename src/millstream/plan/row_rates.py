@@ -1,4 +1,4 @@
-"""How many rows run through a plan: measured where a run has told it, guessed elsewhere."""
+"""How many rows run through a plan: measured where a run has counted them, guessed elsewhere."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ OTHER_BATCHES = 1e-3
 
 @dataclass
 class RateEstimates:
-    """The flow of every node of a plan, each computed once. `guessed` has those not measured."""
+    """The row rates of every node of a plan, each computed once: measured, or else guessed."""
 
     statistics: Statistics
     steps: float
@@ -78,10 +78,10 @@ class RateEstimates:
     @staticmethod
     def of(plan: Node, statistics: Statistics) -> RateEstimates:
         domain = plan.time_domain or Domain.INTEGER
-        told = [
+        measured = [
             statistics.rates[n].steps for n in map(name_of, walk(plan)) if n in statistics.rates
         ]
-        return RateEstimates(statistics, max(told, default=BATCHES.get(domain, OTHER_BATCHES)))
+        return RateEstimates(statistics, max(measured, default=BATCHES.get(domain, OTHER_BATCHES)))
 
     def rates_of(self, node: Node) -> RowRates:
         if node not in self.done:
@@ -106,7 +106,7 @@ class RateEstimates:
         return equality_share(left, right, _parts(node))
 
     def ends(self, node: Node) -> float:
-        """Rows that leave at an end that is known, in an instant: those that nobody takes back."""
+        """Rows that leave at a known end, in an instant: those that are not retracted."""
         rates_of = self.rates_of(node)
         return 0.0 if node.pattern is Pattern.MON else max(rates_of.rate - rates_of.back, 0.0)
 
@@ -117,7 +117,7 @@ class RateEstimates:
         return min(self.share(node, HALF), 1.0)
 
     def events(self, node: Node) -> float:
-        """The rows that come, are taken back, or leave the input, in an instant."""
+        """The rows that come, are retracted, or leave the input, in an instant."""
         below = node.inputs[0]
         rates_of = self.rates_of(below)
         return rates_of.rate + rates_of.back + self.ends(below)

@@ -37,7 +37,7 @@ def with_skew_splits(root: Node) -> Node:
 def _relied_on(root: Node) -> set[Node]:
     """The nodes that somebody reads who needs their rows to lie as they do.
 
-    A result is stored as its changes are told, so that both rest on the same join.
+    A result is stored as its changes are emitted, so that both rest on the same join.
     """
     seen: set[tuple[Node, bool]] = set()
 

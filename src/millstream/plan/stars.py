@@ -1,4 +1,4 @@
-"""Duplicate elimination by δ*, wherever the input takes no rows back."""
+"""Duplicate elimination by δ*, wherever the input never retracts rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from millstream.operators import DeltaStar, Distinct
 
 
 def with_stars(root: Node, counted: Set[str] = frozenset()) -> Node:
-    """The plan with DeltaStar in the place of every Distinct whose input only adds rows.
+    """The plan with DeltaStar in the place of every Distinct whose input never retracts rows.
 
-    `counted` names states that another strategy left. When δ* takes such a state over, it takes
-    rows back for once: what stands above it goes on counting until the next time.
+    `counted` names states that another strategy left. When δ* takes such a state over, it
+    retracts rows for once: a Distinct above it goes on counting until the next time.
     """
 
     def star(node: Node) -> Node:

@@ -49,7 +49,7 @@ from millstream.plan.names import condition_text, lineage_of, name_of
 
 @dataclass(frozen=True)
 class RowRates:
-    """The rows of a node: how many come and are taken back in an instant, and how many are there.
+    """The rows of a node: how many come and are retracted in an instant, and how many are there.
 
     `size` is None where it was not counted; `steps` is how many batches there were for an instant.
     """
@@ -62,14 +62,14 @@ class RowRates:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Flows by the names of what is computed, and shares of rows by the condition they pass."""
+    """Row rates by the names of what is computed, and shares of rows by the condition they pass."""
 
     rates: Mapping[str, RowRates] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
 
     @staticmethod
     def of(nodes: Iterable[Node], rates: Mapping[str, RowRates]) -> Statistics:
-        """What the measured flows say of conditions, beside the nodes they were measured at."""
+        """The measured rates, and the shares of conditions that follow from them at these nodes."""
         shares: dict[str, float] = {}
         for node in nodes:
             key, share = share_key(node), _share(node, rates)
@@ -83,15 +83,15 @@ NOTHING = Statistics()
 
 @dataclass(frozen=True)
 class Share:
-    """The share of rows that an operator lets pass: under which name it is known, and how it is
-    told from the rates of the operator and of its inputs."""
+    """The share of rows that an operator lets pass: under which name it is known, and how it
+    follows from the rates of the operator and of its inputs."""
 
     key: Callable[[Any], str]
     ratio: Callable[[RowRates, list[RowRates]], float | None]
 
 
 def share_key(node: Node) -> str | None:
-    """The name under which a node tells what share of its rows it lets pass."""
+    """The name under which the share of rows that a node lets pass is known."""
     share = entry_for(node, SHARES, "SHARES of plan/statistics.py")
     return None if share is None else share.key(node)
 
@@ -183,5 +183,5 @@ SHARES: dict[type[Node], Share | None] = {
     Retract: None,
     SkewSplit: None,
 }
-"""For every operator, the share that can be told of it; None of one that lets all rows pass, or
-makes others of them."""
+"""For every operator, the share of rows it lets pass; None for one that lets all rows pass, or
+makes other rows of them."""

@@ -49,8 +49,8 @@ def carried_out(
 ) -> Node:
     """A distributed plan with the structures of the strategy.
 
-    It `drains` when it takes over state of another strategy: rows that were given out open are
-    still taken back, and no operator stands in the plan that could not take that. `counted` are
+    It `drains` when it takes over state of another strategy: rows that were emitted open are
+    still retracted, and the plan has no operator that cannot take retractions. `counted` are
     states in which another strategy has counted duplicates.
     """
     by_pattern = settings.strategy == UPDATE_PATTERN and not drains
@@ -91,16 +91,16 @@ def together(roots: Sequence[Node]) -> list[Node]:
             found |= {reader} if waits else waiting(reader)
         return found
 
-    def told(node: Node) -> Node:
+    def informed(node: Node) -> Node:
         if not isinstance(node, Retract) or node.when != MEASURED:
             return node
         return replace(node, state_layout=replace(node.state_layout, readers=len(waiting(node))))
 
-    return [transform(root, told) for root in roots]
+    return [transform(root, informed) for root in roots]
 
 
 def _with_negatives(node: Node, when: str) -> Node:
-    """An operator with state, whose inputs tell the ends of their rows when they come."""
+    """An operator with state, whose inputs emit the ends of their rows as negative rows."""
     if node.stateless or node.keeps_ends:
         return node
     return map_inputs(
@@ -109,7 +109,7 @@ def _with_negatives(node: Node, when: str) -> Node:
 
 
 def _above_negation(settings: Settings, drains: bool) -> str | None:
-    """When the rows of a negation are given out open; None for never."""
+    """When the rows of a negation are emitted open; None for never."""
     if settings.strategy == UPDATE_PATTERN and settings.negation != "ends":
         return MEASURED if settings.negation == "measured" else ALWAYS
     return DRAINS if drains else None

@@ -1,4 +1,4 @@
-"""Tables that never change, as relations: they need a stream that tells them the time."""
+"""Tables that never change, as relations: they need a stream that carries the time."""
 
 from __future__ import annotations
 

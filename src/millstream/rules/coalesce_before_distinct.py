@@ -7,7 +7,7 @@ from millstream.operators import Coalesce, Distinct, Scan
 
 
 def coalesce_before_distinct(node: Node) -> Node | None:
-    """Make one of equal rows that overlap, before they are sent to where copies are taken out.
+    """Merge equal rows that overlap, before they are sent to where copies are removed.
 
         Distinct                        Distinct
           R                      →        Coalesce

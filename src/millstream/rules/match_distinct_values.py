@@ -1,4 +1,4 @@
-"""Partners that are alike need be looked at once."""
+"""Equal partners need to be looked at only once."""
 
 from __future__ import annotations
 

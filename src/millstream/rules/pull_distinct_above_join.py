@@ -20,8 +20,8 @@ def pull_distinct_above_join(node: Node) -> Node | None:
             B (b)
 
     Sound because a pair of values is there exactly when both values are; and it is known by its
-    values, as each of them is. Below another Distinct, one side is enough. Conditions that tell
-    0.0 from -0.0 are asked of the one that a Distinct has kept.
+    values, as each of them is. Below another Distinct, one side is enough. Conditions that
+    distinguish 0.0 from -0.0 are asked of the one that a Distinct has kept.
 
     It pays when few rows find partners, or hardly any has copies. So the cost decides.
     """

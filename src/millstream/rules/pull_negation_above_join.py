@@ -34,7 +34,7 @@ def pull_negation_above_join(node: Node) -> Node | None:
     A Minus over rows that are known by their values (no doubles: NaN) is such a negation, too. Not
     for a join that looks a row up when it comes: there a row that comes back is another one.
 
-    It pays when the negation takes many rows back, for the join does not hear of it; and costs when
+    It pays when the negation retracts many rows, for these do not reach the join; and costs when
     the join makes many rows. So the cost decides.
     """
     if not isinstance(node, Join):

@@ -21,7 +21,7 @@ def push_distinct_below_join(node: Node) -> Node | None:
 
     Sound because a pair of values is there exactly when both values are; and it is known by its
     values, as each of them is. Where a projection leaves out columns, pairs become equal again, and
-    the upper Distinct stays. Conditions that tell 0.0 from -0.0 are asked of all copies.
+    the upper Distinct stays. Conditions that distinguish 0.0 from -0.0 are asked of all copies.
 
     It pays when there are many copies: they meet the copies of the other side, so that pairs are as
     many as copies times copies. So the cost decides.

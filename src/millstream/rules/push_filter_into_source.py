@@ -14,7 +14,7 @@ TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def push_filter_into_source(node: Node) -> Node | None:
-    """Tell a scan the comparisons of columns with constants that stand above it.
+    """Give a scan the comparisons of columns with constants that stand above it.
 
         Filter price > 100              Filter price > 100
           Scan bids              →        Scan bids where price > 100

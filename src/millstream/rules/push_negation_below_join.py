@@ -25,7 +25,7 @@ def push_negation_below_join(node: Node) -> Node | None:
     every change of the table meets rows that come and go. Joins that look a row up when it comes do
     not pass a negation at all: a row that comes back would be looked up again.
 
-    It pays when the negation leaves few rows to be joined; and costs when it takes many rows back,
+    It pays when the negation leaves few rows to be joined; and costs when it retracts many rows,
     whose pairs are then retracted too. So the cost decides.
     """
     if not isinstance(node, AntiJoin):

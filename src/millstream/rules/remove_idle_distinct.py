@@ -1,4 +1,4 @@
-"""Copies that nobody counts need not be taken out."""
+"""Copies that nobody counts need not be removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def remove_idle_distinct(node: Node) -> Node | None:
 
     Sound because the upper one asks only whether a row is there: one copy of it is there exactly
     when any copy is. It makes new tuples, known by their values; so nobody sees the tuples that
-    the lower one made. Not where something in between tells 0.0 from -0.0, of which it made one.
+    the lower one made. Not where a node in between distinguishes 0.0 from -0.0, which the lower one
+    made one row.
     """
     match node:
         case Distinct(input=source):

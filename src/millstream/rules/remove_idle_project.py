@@ -1,4 +1,4 @@
-"""A projection that changes nothing is none."""
+"""A projection that changes nothing is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A filter that lets everything pass is none."""
+"""A filter that lets every row pass is left out."""
 
 from __future__ import annotations
 

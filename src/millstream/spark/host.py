@@ -191,7 +191,7 @@ class SparkHost:
         self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
-        """Go on until every source has ended, or until told to stop; then close the results."""
+        """Go on until every source has ended, or until `stop` says so; then close the results."""
         self.start()
         try:
             if self.foreign and not self.follow:
@@ -208,8 +208,8 @@ class SparkHost:
         """Let Spark write down that the last batch is finished before it is stopped."""
         until = time.monotonic() + 2
         while self._query.isActive and self.commit is not None and time.monotonic() < until:
-            told = self._query.lastProgress
-            if told is not None and told.batchId >= self.commit.batch:
+            progress = self._query.lastProgress
+            if progress is not None and progress.batchId >= self.commit.batch:
                 return
             time.sleep(0.01)
 
@@ -311,5 +311,5 @@ def _is_one_process(session: SparkSession) -> bool:
 def _reason(text: str) -> str:
     """The line of a long Spark error that says what happened."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if "Error" in line or "Exception" in line]
-    return (told[-1] if told else lines[0] if lines else text)[:500]
+    errors = [line for line in lines if "Error" in line or "Exception" in line]
+    return (errors[-1] if errors else lines[0] if lines else text)[:500]

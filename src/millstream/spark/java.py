@@ -52,10 +52,10 @@ def _shim(home: Path) -> Path:
 
 def _version(command: str) -> int:
     try:
-        told = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([command, "-version"], capture_output=True, text=True, timeout=60)
     except OSError:
         return 0
-    match = re.search(r'version "(\d+)(?:\.(\d+))?', told.stderr + told.stdout)
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr + answer.stdout)
     if match is None:
         return 0
     major = int(match.group(1))

@@ -24,7 +24,7 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def packer(path: str, batch: Batch, parts: int) -> Callable[[Batches], Batches]:
-    """Read tasks in, packed changes and word of the time out.
+    """Read tasks in, packed changes and headers with the time out.
 
     When the driver knows the read tasks, those of the batch are dealt out in so many `parts`, and
     the incoming rows are numbers of these; with no parts, read tasks and blobs come in as rows.

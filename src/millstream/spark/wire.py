@@ -49,7 +49,7 @@ Row = tuple[int, int, str, str, bytes | None]
 class Wire:
     """Writes messages: large rows go to a file in the scratch folder, if the workers share one.
 
-    What reading has told of the time goes to all `levels` and `buckets`, and to the driver.
+    What reading has shown of the time goes to all `levels` and `buckets`, and to the driver.
     """
 
     levels: int

@@ -1,7 +1,7 @@
-"""What operators know of keys: a row of each, or a bag of rows, of which a step touches some.
+"""Rows by key: one row of each, or a bag of rows. A step touches the rows of some keys.
 
-What is little, or touched as a whole, is a table: it is looked at and written whole. Of much, which
-is an index, only the keys that are asked for are looked at, and what has changed is written.
+Few rows, or rows of which a step touches most, are a table, which is read and written whole. Many
+rows are an index: only the keys that are asked for are read, and only changed rows are written.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class RowByKey(ByKey):
     ) -> Part:
         """With rows `now` in the place of those that were touched; those `gone` have none.
 
-        `changed` is how many rows the step was about, `until` when rows expire, if they do: by the
-        end they are dropped, sooner or later.
+        `changed` is how many rows the step has changed. `until` is when rows expire, if they do:
+        rows that have expired by the end are dropped, sooner or later.
         """
         if not self.is_much and self._stays_table(now.num_rows, changed):
             return now
@@ -131,8 +131,8 @@ class BagByKey(ByKey):
     ) -> Part:
         """With rows `now` in the place of those that were touched.
 
-        `changed` is how many rows belong to keys that the step was about. Beside an index of keys
-        it is an index itself, since of a table all keys would have to be known.
+        `changed` is how many rows belong to keys that the step has changed. Beside an index of
+        keys it is an index itself, since a table would need all keys to be known.
         """
         if not self.is_much and not beside_index and self._stays_table(now.num_rows, changed):
             return now

@@ -1,4 +1,4 @@
-"""Until when values are known to be present, and were told to be: what DeltaStar keeps."""
+"""Values with the ends they are known to have and were emitted with: what DeltaStar keeps."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ MANY = 32_768
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Values with the end they were told with, and the end they are known to have."""
+    """Values with the end they were emitted with, and the end they are known to have."""
 
     rows: pa.RecordBatch
-    told: np.ndarray
+    emitted: np.ndarray
     until: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.told)
+        return len(self.emitted)
 
     def take(self, index: np.ndarray) -> Values:
-        return Values(take_rows(self.rows, index), self.told[index], self.until[index])
+        return Values(take_rows(self.rows, index), self.emitted[index], self.until[index])
 
     def and_new(self, rows: pa.RecordBatch, index: np.ndarray) -> Values:
         """These, and others of which nothing is known yet."""
@@ -42,7 +42,7 @@ class Values:
         fresh = np.full(len(index), DAWN)
         return Values(
             concat_rows([self.rows, take_rows(rows, index)], rows.schema),
-            np.concatenate([self.told, fresh]),
+            np.concatenate([self.emitted, fresh]),
             np.concatenate([self.until, fresh]),
         )
 
@@ -61,14 +61,14 @@ class Values:
         return Values(table.rows, table.ts, table.exp)
 
     def snapshot(self, instant: int) -> Changes:
-        """Those present at an instant, as they were told."""
+        """Those present at an instant, as they were emitted."""
         there = self.after(instant)
         count, ones = len(there), np.ones(len(there), np.int64)
         seq = identity_of_values(there.rows, count)
-        return Changes(there.rows, np.full(count, instant), there.told, ones, seq)
+        return Changes(there.rows, np.full(count, instant), there.emitted, ones, seq)
 
     def to_state(self, span_end: int, buffer: Buffer) -> State:
-        """A table of a few values; an index of many, and a calendar of the ends they were told."""
+        """A table of a few values; an index of many, and a calendar of the ends emitted."""
         schema = self.rows.schema
         if len(self) <= MANY:
             return {"values": Log().append(_entries(self, self.until), self.until)}
@@ -76,7 +76,7 @@ class Values:
         hashes = hashes_of(self.rows.columns, len(self))
         return {
             "known": known.add(_entries(self, self.until), hashes, span_end).log,
-            "promised": add_waiting(buffer, Log(), _entries(self, self.told), span_end),
+            "promised": add_waiting(buffer, Log(), _entries(self, self.emitted), span_end),
         }
 
 
@@ -89,7 +89,7 @@ class Recalled:
 
 
 def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recalled:
-    """The values of the changes and those whose told end comes in the span, with what is known of
+    """The values of the changes and those whose emitted end lies in the span, with what is known of
     them; all values, where they are few."""
     schema = changes.schema
     if "known" not in state:
@@ -100,12 +100,12 @@ def recall(state: State, changes: Changes, span: Span, buffer: Buffer) -> Recall
     due = Changes.concat(due_in(buffer, state["promised"], span), schema)
     both = concat_rows([due.rows, changes.rows], schema)
     codes, rows, hashes = _by_hash(both, len(due) + len(changes))
-    told, until = np.full(len(hashes), DAWN), np.full(len(hashes), DAWN)
+    emitted, until = np.full(len(hashes), DAWN), np.full(len(hashes), DAWN)
     for found, there, needle in Latest.of(state["known"], schema).search(hashes):
         same = equal_rows(found.rows, there, rows, needle)
         until[needle[same]] = found.exp[there[same]]  # the newest comes last
-        told[needle[same]] = found.ts[there[same]]
-    return Recalled(Values(rows, told, until), codes[len(due) :])
+        emitted[needle[same]] = found.ts[there[same]]
+    return Recalled(Values(rows, emitted, until), codes[len(due) :])
 
 
 def _by_hash(rows: pa.RecordBatch, length: int) -> tuple[np.ndarray, pa.RecordBatch, np.ndarray]:
@@ -124,13 +124,17 @@ def remember(state: State, before: Values, after: Values, end: int, buffer: Buff
     """The state when what was recalled has changed."""
     if "known" not in state:
         return after.after(end).to_state(end, buffer)
-    moved = after.take(np.flatnonzero((after.told != before.told) | (after.until != before.until)))
-    told = after.take(np.flatnonzero(after.told != before.told))
+    moved = after.take(
+        np.flatnonzero((after.emitted != before.emitted) | (after.until != before.until))
+    )
+    extended = after.take(np.flatnonzero(after.emitted != before.emitted))
     known = Latest.of(state["known"], after.rows.schema)
     hashes = hashes_of(moved.rows.columns, len(moved))
     grown = {
         "known": known.add(_entries(moved, moved.until), hashes, end).log,
-        "promised": add_waiting(buffer, state["promised"], _entries(told, told.told), end),
+        "promised": add_waiting(
+            buffer, state["promised"], _entries(extended, extended.emitted), end
+        ),
     }
     if grown["known"].rows > MANY // 4:
         return grown
@@ -138,6 +142,6 @@ def remember(state: State, before: Values, after: Values, end: int, buffer: Buff
 
 
 def _entries(values: Values, exp: np.ndarray) -> Changes:
-    """Values as rows of a log that wait for an instant; `ts` is the end they were told with."""
+    """Values as rows of a log that wait for an instant; `ts` is the end they were emitted with."""
     ones, none = np.ones(len(values), np.int64), np.zeros(len(values), np.int64)
-    return Changes(values.rows, values.told, exp, ones, none)
+    return Changes(values.rows, values.emitted, exp, ones, none)

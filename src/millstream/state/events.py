@@ -41,8 +41,8 @@ def unfold(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log,
 
 
 def unfold_all(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log, Events]:
-    """The same with the ends of rows that were taken back, and of what took them back, in any
-    order: for those who add up events of equal rows anyhow."""
+    """The same with the ends of retracted rows and of the rows that retracted them, in any order:
+    for callers who add up events of equal rows anyhow."""
     done, later = changes.split(changes.exp, span.end)
     ahead = later.keep(later.exp != INFINITY)
     ends = Changes.concat([*due_in(buffer, due, span), done], changes.schema)
@@ -75,7 +75,7 @@ def add_up(rows: Changes, *beside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def netted(rows: Changes) -> Changes:
-    """The same without rows that are taken back where they begin."""
+    """The same without rows that are retracted at the instant at which they begin."""
     return rows if (rows.weight > 0).all() else summed(rows, rows.ts, rows.exp)
 
 
@@ -91,5 +91,5 @@ def net(events: Changes, columns: list[str]) -> tuple[np.ndarray, np.ndarray, np
 
 
 def cancelled(ends: Changes) -> Changes:
-    """One end for rows of the same tuple: those that left early and what took them back go."""
+    """One end for rows of the same tuple: rows that left early go, with those that retract them."""
     return summed(ends, ends.exp) if (ends.weight < 0).any() else ends

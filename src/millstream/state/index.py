@@ -78,7 +78,7 @@ class Index:
         return Log(chunks)
 
     def _sorted(self, rows: Changes, end: int) -> Changes:
-        """In the order of their hashes, without rows that were taken back or have expired."""
+        """In the order of their hashes, without rows that were retracted or have expired."""
         if (rows.weight > 0).all() and rows.seq.any():
             return by_hash(rows, end)
         if _is_constant(rows.seq) and _is_constant(rows.exp):

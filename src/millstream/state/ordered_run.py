@@ -184,7 +184,7 @@ def keys_of(names: Sequence[str], arrivals: Changes, ends: Changes) -> pa.Record
 
 
 def in_order_of_arrival(changes: Changes) -> Changes:
-    """Sorted by ts, then arrival; where neither tells rows apart, by their values."""
+    """Sorted by ts, then arrival; rows that are equal in both, by their values."""
     return changes.take(canonical_order([changes.ts, changes.arrival], changes.rows))
 
 

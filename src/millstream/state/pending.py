@@ -1,4 +1,4 @@
-"""Rows that wait for their instant: handed in early, given out when the span reaches them."""
+"""Rows that wait for their instant: handed in early, released when the span reaches them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from millstream.testing.golden_file import (
     split_row,
 )
 from millstream.testing.results import Shape, difference, rows_of
-from millstream.testing.stage import Definitions, Told, is_given
+from millstream.testing.stage import Definitions, ResultRows, is_given
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Bounded:
     """A script in a folder, and the whole of every result it must give."""
 
     script: Path
-    expected: Told
+    expected: ResultRows
     shapes: dict[str, Shape]
 
     @property
@@ -130,9 +130,9 @@ def _is_fed(statement: Statement, fed: set[str]) -> TypeGuard[CreateTable]:
     return isinstance(statement, CreateTable) and statement.name.lower() in fed
 
 
-def _expected(file: GoldenFile, queries: Sequence[str], shapes: dict[str, Shape]) -> Told:
+def _expected(file: GoldenFile, queries: Sequence[str], shapes: dict[str, Shape]) -> ResultRows:
     sole = queries[0] if len(queries) == 1 else None
-    wanted: Told = {}
+    wanted: ResultRows = {}
     for block in file.of(*STEPS):
         wanted = joined_rows(wanted, expected_rows(block, sole), shapes)
     return wanted

@@ -51,7 +51,7 @@ from millstream.testing.golden_file import (
 )
 from millstream.testing.golden_rule import rule_result
 from millstream.testing.results import difference
-from millstream.testing.stage import Configuration, Definitions, Stage, Told
+from millstream.testing.stage import Configuration, Definitions, ResultRows, Stage
 
 AS_WRITTEN = Configuration("as written")
 CONFIGURATIONS = (
@@ -145,14 +145,14 @@ def rewrite_golden(path: str | Path) -> None:
     """Write what comes out into the file. An error in it is raised, not recorded."""
     file = read_golden(path)
     stage = Stage(file, AS_WRITTEN) if file.of(*STEPS) else None
-    before: Told = {}
+    before: ResultRows = {}
     paragraphs = []
     for block in file.blocks:
         lines = block.lines
         if block.kind in STEPS and stage is not None:
             stage.play(block)
-            told = _shown(stage, stage.told(), before)
-            lines = block.with_expected(told)
+            shown = _shown(stage, stage.emitted(), before)
+            lines = block.with_expected(shown)
         elif block.expected is not None:
             lines = block.with_expected([("", text_of(file, block).splitlines())])
         paragraphs.append("\n".join(lines))
@@ -163,8 +163,8 @@ def _play(
     stage: Stage, blocks: Sequence[Block], configuration: Configuration
 ) -> Iterable[tuple[str, str]]:
     shapes, sole = stage.definitions.shapes(), _sole(stage)
-    wanted: Told = {}
-    contents: Told = {}
+    wanted: ResultRows = {}
+    contents: ResultRows = {}
     for block in blocks:
         stage.play(block)
         expected = expected_rows(block, sole)
@@ -181,18 +181,18 @@ def _play(
         yield from _compared(stage, wanted, stage.file.path)
 
 
-def _compared(stage: Stage, expected: Told, place: str) -> Iterable[tuple[str, str]]:
-    shapes, told = stage.definitions.shapes(), stage.told()
-    for name in dict.fromkeys((*expected, *told)):
+def _compared(stage: Stage, expected: ResultRows, place: str) -> Iterable[tuple[str, str]]:
+    shapes, emitted = stage.definitions.shapes(), stage.emitted()
+    for name in dict.fromkeys((*expected, *emitted)):
         if name in expected or _is_watched(name, stage):
-            wrong = difference(shapes[name], expected.get(name, []), told.get(name, []))
+            wrong = difference(shapes[name], expected.get(name, []), emitted.get(name, []))
             if wrong:
                 yield place, f"{name}\n{wrong}"
 
 
-def expected_rows(block: Block, sole: str | None) -> Told:
+def expected_rows(block: Block, sole: str | None) -> ResultRows:
     """The rows a step must bring, by result."""
-    found: Told = {}
+    found: ResultRows = {}
     for name, lines in block.expected or ():
         if not name and sole is None:
             raise GoldenError(f"{block.place}: say which result: ---- NAME")
@@ -205,7 +205,9 @@ def _expected_row(line: str, place: str) -> Row:
     return (" ".join(row[0].split()) if row[0] else row[0], *row[1:])
 
 
-def joined_rows(wanted: Told, more: Told, shapes: dict[str, results.Shape]) -> Told:
+def joined_rows(
+    wanted: ResultRows, more: ResultRows, shapes: dict[str, results.Shape]
+) -> ResultRows:
     """The rows of all steps; of a stored result the last content."""
     joined = dict(wanted)
     for name, rows in more.items():
@@ -214,10 +216,10 @@ def joined_rows(wanted: Told, more: Told, shapes: dict[str, results.Shape]) -> T
     return joined
 
 
-def _shown(stage: Stage, told: Told, before: Told) -> list[tuple[str, list[str]]]:
+def _shown(stage: Stage, emitted: ResultRows, before: ResultRows) -> list[tuple[str, list[str]]]:
     """What is written after a step: rows that came, contents that changed."""
     sole, parts = _sole(stage), []
-    for name, rows in told.items():
+    for name, rows in emitted.items():
         stored = _is_content(name, stage)
         news = rows != before.get(name, []) if stored else bool(rows)
         if news and (_is_watched(name, stage) or name in stage.file.names):

@@ -47,9 +47,9 @@ def difference(shape: Shape, expected: Sequence[Row], actual: Sequence[Row]) -> 
         return None
     missing, extra = _minus(wanted, found), _minus(found, wanted)
     if not missing and not extra:
-        return f"the rows are in another order: {_told(found)}"
-    parts = [f"missing: {_told(missing)}"] if missing else []
-    return "\n".join([*parts, *([f"unexpected: {_told(extra)}"] if extra else [])])
+        return f"the rows are in another order: {_text(found)}"
+    parts = [f"missing: {_text(missing)}"] if missing else []
+    return "\n".join([*parts, *([f"unexpected: {_text(extra)}"] if extra else [])])
 
 
 def _texts(column: pa.Array | pa.ChunkedArray) -> list[str | None]:
@@ -90,5 +90,5 @@ def _minus(rows: list[Row], others: list[Row]) -> list[Row]:
     return list((Counter(rows) - Counter(others)).elements())
 
 
-def _told(rows: list[Row]) -> str:
+def _text(rows: list[Row]) -> str:
     return "; ".join(" | ".join(cell or "" for cell in row) for row in rows)

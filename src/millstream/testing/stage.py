@@ -36,7 +36,8 @@ from millstream.testing.run import KeptResults
 MORNING = "2024-01-01 00:00:00"
 """What the clock of a test shows before the file moves it."""
 
-Told = dict[str, list[Row]]
+ResultRows = dict[str, list[Row]]
+"""The rows of every result, by its name."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class Stage:
             if self.configuration.restart:
                 self._restart()
 
-    def told(self) -> Told:
+    def emitted(self) -> ResultRows:
         """The rows of all results since this was last asked, and the contents of stored ones."""
         shapes = self.definitions.shapes()
         tables = self.kept.tables()

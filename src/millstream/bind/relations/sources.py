@@ -54,10 +54,10 @@ class Sources:
         if self.stamped and streams == 1:
             entries = [(join, _stamped(entry)) for join, entry in entries]
         joined = Joins(self.text, self.test, where, self.notices).combine(entries)
-        self._tell_alone([entry for _, entry in entries])
+        self._notice_alone([entry for _, entry in entries])
         return joined, streams
 
-    def _tell_alone(self, entries: list[Entry]) -> None:
+    def _notice_alone(self, entries: list[Entry]) -> None:
         """A table that is not retroactive, and meets no stream, is a relation like any other."""
         changing = [entry for entry in entries if not entry.is_static]
         if changing and changing[0].is_non_retroactive:
@@ -139,7 +139,7 @@ class Sources:
         return self.found[-1]
 
     def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
-        """`bids.late` and `bids.errors`: the rows of a stream that came too late or were bad."""
+        """`bids.late` and `bids.errors`: the rows of a stream that arrived late or were bad."""
         named = self.catalog.entries.get(owner.name.lower())
         found = named.changes if isinstance(named, Table) else named
         if not isinstance(found, Stream):

@@ -70,7 +70,7 @@ def open_files(files: Files, stream: Stream, options: Mapping[str, str]) -> Sour
 
 @dataclass(frozen=True)
 class WaitingSource:
-    """A followed folder with nothing in it yet: its first file will tell its format."""
+    """A followed folder with nothing in it yet: its first file will decide its format."""
 
     files: Files
     stream: Stream

@@ -52,8 +52,8 @@ class JsonSource(TextSource):
         read_batch = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
         places = pa.array(kept[read_batch.errors["seq"].to_numpy()] + seq)
         errors = pa.record_batch([places, *read_batch.errors.columns[1:]], schema=ERRORS)
-        told = tuple((i + seq, beat) for i, beat in sorted(beats.items()))
-        return replace(read_batch, seq=kept[read_batch.seq] + seq, errors=errors, beats=told)
+        placed = tuple((i + seq, beat) for i, beat in sorted(beats.items()))
+        return replace(read_batch, seq=kept[read_batch.seq] + seq, errors=errors, beats=placed)
 
     def fast(self, records: Records, low: int, high: int, file: str) -> Part | None:
         if not _all_braced(records, low, high) or _any_deep(records, low, high):

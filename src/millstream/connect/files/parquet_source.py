@@ -30,7 +30,7 @@ class ParquetSource:
     A column whose type in the file always fits its declaration is read only when asked for; the
     others are always read, because a value that does not fit makes its row bad. A part of a row
     group is cut from the whole one, which the process keeps for the next part. What the footer says
-    of a row group tells whether it can have rows that pass a test.
+    of a row group decides whether it can have rows that pass a test.
     """
 
     name: str

@@ -33,26 +33,26 @@ class Poller:
     schema: pa.Schema
     spool: Folder
     seconds: float
-    _told: frozenset[tuple[str, str]] = frozenset()
+    _reported: frozenset[tuple[str, str]] = frozenset()
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def poll(self) -> None:
-        """Look once. What goes wrong is told as a bad row, and tried again the next time."""
+        """Read the table once. A failure gives a bad row, and the next poll tries again."""
         try:
             rows, bad = self.read()
             changes = list(differences(self.known, rows, self.key))
         except MillstreamError as error:
             detail = f": {error.detail}" if error.detail else ""
             rows, changes, bad = self.known, [], [(f"{error.message}{detail}", "")]
-        if news := [fault for fault in bad if fault not in self._told]:
+        if news := [fault for fault in bad if fault not in self._reported]:
             append_batch(self.spool, _faults(news))
         if changes:
             ops = [pa.repeat(pa.scalar(op), part.num_rows) for op, part in changes]
             parts = concat_rows([part for _, part in changes], rows.schema)
             arrays = [pa.concat_arrays(ops), *parts.columns]
             append_batch(self.spool, pa.RecordBatch.from_arrays(arrays, schema=self.schema))
-        self.known, self._told = rows, frozenset(bad)
+        self.known, self._reported = rows, frozenset(bad)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._go_on, daemon=True)

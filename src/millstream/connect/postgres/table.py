@@ -119,8 +119,10 @@ class PostgresTable:
         from psycopg import sql
 
         table = sql.Identifier(*self.path)
-        told = connection.execute(sql.SQL("SELECT * FROM {} LIMIT 0").format(table)).description
-        names = [column.name for column in told or ()]
+        described = connection.execute(
+            sql.SQL("SELECT * FROM {} LIMIT 0").format(table)
+        ).description
+        names = [column.name for column in described or ()]
         items = [
             sql.SQL(_EXPRESSIONS.get(field.type, "({})::text")).format(
                 sql.Identifier(self._column(field.name, names))
