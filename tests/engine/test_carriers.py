@@ -22,6 +22,7 @@ from millstream.engine.messages import (
     Worked,
 )
 from millstream.engine.states import FileStates, MemoryStates
+from millstream.files import LocalFolder
 from millstream.local.host import LocalHost
 from millstream.spark.wire import DRIVER, KINDS, Wire, messages_in
 from millstream.testing.run import KeptResults
@@ -66,7 +67,7 @@ def test_states_in_memory_and_in_files_give_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_messages_are_the_same_after_the_wire(tmp_path: Path, shared: bool) -> None:
-    wire = Wire(2, 3, tmp_path / "scratch" if shared else None)
+    wire = Wire(2, 3, LocalFolder(tmp_path / "scratch") if shared else None)
     rows = wire.batch(MESSAGES).to_pylist()
     told = [row for row in rows if row["kind"] == "TimeTold"]
     assert len(told) == 1 + 2 * 3, "every bucket of every level hears of the time"
