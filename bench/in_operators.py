@@ -16,7 +16,9 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.time import Span
 from millstream.engine.holdings import Holding
 from millstream.engine.job import Job
-from millstream.engine.level import Level, read_scan
+from millstream.engine.evaluation import read_scan
+from millstream.engine.hot_keys import HotKeys
+from millstream.engine.level import Level
 from millstream.state.chunks import State
 
 Figures = dict[str, float]
@@ -94,7 +96,7 @@ class Run:
         graph, later = self.job.graph, self.now + units
         span = Span(self.now - 1, later - 1, 0)
         spans = dict.fromkeys(graph.nodes, span)
-        level = Level(graph, 0, 1, spans, lambda name: self.states.get(name, {}), {})
+        level = Level(graph, 0, 1, spans, lambda name: self.states.get(name, {}), HotKeys())
         for name, scans in graph.scans.items():
             there = self.rows[name].slice(self.now, later)
             assert len(there) == units, "the feed is too short"

@@ -21,7 +21,7 @@ from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain, Span
 from millstream.algebra.types import BOOLEAN, INTEGER
-from millstream.engine.level import split
+from millstream.engine.sending import split
 from millstream.engine.store import decode, encode
 from millstream.operators import (
     AntiJoin,
