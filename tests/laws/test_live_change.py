@@ -170,3 +170,72 @@ def test_a_change_plans_the_new_query_and_no_other(tmp_path, monkeypatch) -> Non
     live.drop("many")
     live.batch()
     assert planned == []
+
+
+def counted(folder: Path) -> Live:
+    """A running view of all rows, four of them in a batch."""
+    for name in COLUMNS:
+        price = [f",{i}" if name == "bids" else "" for i in range(40)]
+        lines = [f"{i},{i % 5}{price[i]}" for i in range(40)]
+        (folder / f"{name}.csv").write_text("\n".join([COLUMNS[name], *lines]) + "\n")
+    view = {"totals": "SELECT item, count(*) AS n FROM bids GROUP BY item"}
+    return Live(folder, view, {"batch_rows": "4"})
+
+
+def test_the_rows_of_a_query_that_began_late_are_not_those_of_another(tmp_path: Path) -> None:
+    """The second of two equal queries reads what the first reads, not what the first has seen."""
+    live, top = counted(tmp_path), "SELECT {}item, n FROM totals ORDER BY n DESC, item LIMIT 3"
+    joined = {}
+    for number, (name, text) in enumerate(
+        [("told", top.format("STREAMED ")), ("late", top.format("")), ("later", top.format(""))]
+    ):
+        live.batch()
+        joined[name] = bool(live.add(name, text))
+        assert live.host.batches == number + 1
+    live.to_the_end()
+    assert joined == {"told": False, "late": True, "later": True}
+    assert live.replayed("told") == {(0, 8): 1, (1, 8): 1, (2, 8): 1}
+    whole = sum(n for _, n in live.content("totals"))
+    late, later = (sum(n for _, n in live.content(name)) for name in ("late", "later"))
+    assert later < late < whole, "each has seen the rows that were read after it joined"
+
+
+def test_a_view_that_began_late_is_read_as_it_is(tmp_path: Path) -> None:
+    live = counted(tmp_path)
+    live.batch()
+    assert live.add("sums", "SELECT item, sum(price) AS total FROM bids GROUP BY item")
+    live.batch()
+    live.batch()
+    assert not live.add("dear", "SELECT item, total FROM sums WHERE total > 0")
+    live.to_the_end()
+    assert live.content("dear") == live.content("sums")
+
+
+def test_a_query_over_a_table_and_a_stream_that_are_new_leaves_the_others_alone(tmp_path: Path):
+    live, alone = counted(tmp_path), counted(tmp_path)
+    (tmp_path / "names.csv").write_text("k,name\n1,one\n3,three\n")
+    (tmp_path / "more.csv").write_text("ts,item\n1,7\n30,9\n")
+    live.batch()
+    live.session.execute(
+        "CREATE TABLE names (k bigint, name string) SOURCE 'names.csv';"
+        "CREATE STREAM more (ts bigint, item bigint) ORDER BY ts SOURCE 'more.csv';"
+    )
+    live.add("named", "SELECT DISTINCT item FROM totals WHERE item IN (SELECT k FROM names)")
+    live.add("others", "SELECT item, count(*) AS n FROM more GROUP BY item")
+    live.to_the_end()
+    alone.to_the_end()
+    assert live.content("totals") == alone.content("totals")
+    assert live.content("named") == {(1,): 1, (3,): 1}
+    assert live.content("others") == {(7, 1): 1, (9, 1): 1}
+
+
+def test_a_query_that_loses_its_content_before_it_begins_says_so(tmp_path: Path) -> None:
+    live = counted(tmp_path)
+    for _ in range(3):
+        live.batch()
+    live.restart("direct")
+    text = "SELECT count(*) AS n FROM (SELECT item, count(*) AS n FROM bids GROUP BY item)"
+    assert not live.add("groups", text)
+    live.session.execute('DROP QUERY "totals"')
+    (notice,) = live.host.change(live._job())
+    assert 'query "groups" joins a running job' in notice.message

@@ -33,8 +33,11 @@ class QueryHandle:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The defaults that were used, and what else its author should know."""
-        return self._query.notices
+        """The defaults that were used, and what else its author should know: also how it began in
+        a job that was running, or on its checkpoint."""
+        mine = f'query "{self.name}" '
+        began = (n for n in self._connection.notices if n.message.startswith(mine))
+        return (*self._query.notices, *began)
 
     @property
     def schema(self) -> pa.Schema:

@@ -125,7 +125,7 @@ def _run_locally(database: Database, options: Options) -> None:
 
     def make(job: Job) -> LocalHost:
         receivers = receivers_for(job, options, None)
-        return LocalHost(job, database.sources(options.follow), receivers)
+        return LocalHost(job, database.sources(options.follow), receivers, options.follow)
 
     host = database.start_run(make, None, options.follow, _shown(database, options))
     with _stopping() as stop:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, walk
 from millstream.engine.checkpoint import fingerprints, going_on
 from millstream.engine.job import Job
 from millstream.engine.opening import Opening, Running
@@ -50,7 +50,9 @@ def changed(
     )
     job = job.after(now.settings.ending, now.drains).decided(kept, statistics)
     joined = opened(job, ran, batch)
-    return replace(joined, fresh=joined.fresh - same.keys())
+    known_as = {q.name: q.joined for q in joined.job.queries}
+    said = {name for name, mark in same.items() if known_as.get(name) == mark}
+    return replace(joined, fresh=joined.fresh - said)
 
 
 def opened(job: Job, ran: Job, batch: int) -> Joined:
@@ -93,16 +95,29 @@ def _sharing(
 
     All its streams must have one heartbeat already: content is of one instant.
     """
+    mark = _mark(query, ran)
+    if mark is None:
+        return None
     groups = ran.graph.watermark_groups
-    for mark in dict.fromkeys(q.joined for q in ran.queries):
-        shared = replace(query, joined=mark)
-        plans = tuple(job.plans_of(shared).values())
-        graph = Graph(plans)
-        streams = frozenset[str]().union(*(graph.sources[plan] for plan in plans))
-        together = streams and streams <= groups.get(min(streams), frozenset())
-        if together and all(map(running.can_open, plans)):
-            return shared, plans
-    return None
+    shared = replace(query, joined=mark)
+    plans = tuple(job.plans_of(shared).values())
+    graph = Graph(plans)
+    streams = frozenset[str]().union(*(graph.sources[plan] for plan in plans))
+    together = streams and streams <= groups.get(min(streams), frozenset())
+    return (shared, plans) if together and all(map(running.can_open, plans)) else None
+
+
+def _mark(query: Query, ran: Job) -> str | None:
+    """When that which a query reads joined the job: its views, or else the streams, which have been
+    there from the beginning. None when its views joined at different times.
+
+    A query that joined late and fresh holds a part of the rows: who does not read it by its name
+    must not share its state.
+    """
+    within = {part for view in query.views for part in walk(view) if part != view}
+    outer = [view for view in query.views if view not in within]
+    marks = {q.joined for q in ran.queries if q.plan in outer} or {""}
+    return marks.pop() if len(marks) == 1 else None
 
 
 def _keeps(plan: Node) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.clock import Clock
@@ -35,10 +36,16 @@ class LocalHost:
     Law: results do not depend on how many buckets there are or where batches were cut.
     """
 
-    def __init__(self, job: Job, sources: Mapping[str, Source], receivers: list[Receiver]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        sources: Mapping[str, Source],
+        receivers: list[Receiver],
+        follow: bool = False,
+    ) -> None:
         wanted = frozenset(job.changelog_roots)
         self.driver = Driver(job, receivers, MemoryStates(), job.settings.buckets or 2, wanted)
-        self.sources = sources
+        self.sources, self.follow = sources, follow
         self.carrier: Carrier = InProcess()
         self.positions: dict[str, dict[str, Any]] = {}
         self.ticked = 0
@@ -94,10 +101,20 @@ class LocalHost:
         self.positions = positions
 
     def change(self, job: Job, sources: Mapping[str, Source] | None = None) -> tuple[Notice, ...]:
-        """Go on with other queries, and with other sources, from the next batch on."""
-        if sources is not None:
-            self.sources = sources
+        """Go on with other queries from the next batch on. Sources of streams that are new are
+        opened, unless all sources are given."""
+        self.sources = self._opened(job) if sources is None else sources
         return self.driver.change(job)
+
+    def _opened(self, job: Job) -> dict[str, Source]:
+        """The sources of another job: those that are open stay open."""
+        known, found = self.job.streams, {}
+        for name, stream in job.streams.items():
+            if name in self.sources and known.get(name) == stream:
+                found[name] = self.sources[name]
+            elif stream.source is not None:
+                found[name] = open_stream(stream, self.follow)
+        return found
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
@@ -132,7 +149,7 @@ class LocalHost:
         holds_open = any(isinstance(part, Log) and part.chunks for part in logs)
         strategy = strategy or self.job.settings.strategy
         job = self.job.with_strategy(strategy, counted, holds_open)
-        host = LocalHost(job, self.sources, self.driver.receivers)
+        host = LocalHost(job, self.sources, self.driver.receivers, self.follow)
         clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
         host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
