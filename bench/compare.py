@@ -85,8 +85,9 @@ def main() -> None:
     options = parser.parse_args()
     folder = options.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    table = Table("figure", "before", "after", "gain")
+    console = Console(width=120)
     for only in options.only or MEASUREMENTS:
+        table = Table("figure", "before", "after", "gain")
         found: dict[str, tuple[list[float], list[float]]] = {}
         for _ in range(options.turns):
             for side, checkout in enumerate((options.before.absolute(), HERE)):
@@ -96,7 +97,7 @@ def main() -> None:
             if before and after:
                 numbers = (median(before), median(after), gain(name, before, after))
                 table.add_row(name, *(f"{n:,.2f}" for n in numbers))
-    Console(width=120).print(table)
+        console.print(table)
 
 
 if __name__ == "__main__":
