@@ -143,6 +143,12 @@ class OrderedRun:
     def numbered(self, before: np.ndarray) -> Numbered:
         """The arrivals with their numbers; `before` is how many every partition has had so far."""
         partition = self.partition[: len(self.arrivals)]
+        if self.partitions == 1:  # they lie in order already
+            here = np.arange(len(partition))
+            starts = np.array([0, len(partition)])
+            return Numbered(
+                self.arrivals, here, partition, before[0] + 1 + here, before + len(here), starts
+            )
         order, starts = group_order(partition, np.arange(len(partition)), self.partitions)
         partition = partition[order]
         number = before[partition] + np.arange(len(partition)) - starts[partition] + 1
