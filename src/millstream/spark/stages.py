@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from millstream.engine.clock import Clock
-from millstream.engine.messages import Sent, TimeTold
+from millstream.engine.messages import Message, Sent, TimeTold
 from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
 from millstream.engine.sending import Sender
 from millstream.engine.states import FileStates
@@ -72,10 +72,16 @@ def level_runner(path: str, batch: Batch, number: int) -> Callable[[Batches], Ba
             headers = [m.header for m in messages if isinstance(m, TimeTold)]
             sent = [m for m in messages if isinstance(m, Sent)]
             work, wire = _work(job_snapshot, bare), _wire(job_snapshot, bare)
-            yield wire.batch(work.run(number, mine[0]["bucket"], headers, sent))
-            yield wire.batch(work.samples())
+            run = work.run(number, mine[0]["bucket"], headers, sent)
+            yield wire.batch(_with_samples(run, work))
 
     return stage
+
+
+def _with_samples(messages: Iterator[Message], work: Work) -> Iterator[Message]:
+    """The messages of a piece of work, then the samples it took: together they are one batch."""
+    yield from messages
+    yield from work.samples()
 
 
 def _work(job_snapshot: JobSnapshot, batch: Batch) -> Work:
