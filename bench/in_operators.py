@@ -14,10 +14,10 @@ import numpy as np
 from bench.links import Settings, connections, job_of
 from millstream.algebra.changes import Changes
 from millstream.algebra.time import Span
-from millstream.engine.holdings import Holding
-from millstream.engine.job import Job
 from millstream.engine.evaluation import read_scan
+from millstream.engine.holdings import Holding
 from millstream.engine.hot_keys import HotKeys
+from millstream.engine.job import Job
 from millstream.engine.level import Level
 from millstream.state.chunks import State
 
