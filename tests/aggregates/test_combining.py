@@ -34,6 +34,7 @@ def totals_of(total: Total, rows: list[tuple[int, object]], kind: pa.DataType) -
     return totals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", RUNNING, ids=lambda aggregate: aggregate.name)
 @pytest.mark.parametrize("kind", VALUES, ids=str)
 def test_two_parts_make_the_whole(aggregate, kind):

@@ -48,6 +48,7 @@ def results(**settings):
     return {n: sorted(r) if n == "s.late" else r for n, r in found.items()}
 
 
+@pytest.mark.slow
 def test_gaps_in_positions_and_row_counts_that_nobody_knows(topics):
     topics["0"] = [(4, (1, "a")), (5, None), (90, (9, "b")), (91, (6, "c")), (1000, (10, "d"))]
     topics["1"] = [(0, (3, "e")), (7, None), (8, (9, "f")), (9, None)]

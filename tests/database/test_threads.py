@@ -168,6 +168,7 @@ def test_no_update_is_lost_and_no_script_is_seen_in_part(database: Database) -> 
     assert set(replayed) == set(database.queries), "events come in the order of what happened"
 
 
+@pytest.mark.slow
 def test_a_running_job_has_what_is_registered(database: Database) -> None:
     (first,) = database.execute("SELECT count(*) AS n, sum(k) AS k FROM s")
     host = database.start_run(lambda job: LiveHost(job, database), None, follow=False)

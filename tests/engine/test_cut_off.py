@@ -10,6 +10,7 @@ from millstream.engine.store import BucketStore, DamagedState
 from millstream.files import LocalFolder
 
 
+@pytest.mark.slow
 def test_a_file_cut_off_anywhere_is_damaged(tmp_path: Path) -> None:
     bucket_store = BucketStore(LocalFolder(tmp_path / "bucket store"))
     table = pa.record_batch({"n": pa.array(np.arange(-40, 40)), "x": pa.array(np.full(80, -1))})

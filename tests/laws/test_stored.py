@@ -47,7 +47,9 @@ def present(rows: list[tuple[int, int]], now: int, name: str) -> list[tuple[int,
 
 @pytest.mark.parametrize("turns", TURNS)
 @pytest.mark.parametrize("name", QUERIES)
-@pytest.mark.parametrize(("many", "rows_each"), [(2, 4), (32_768, 1)])
+@pytest.mark.parametrize(
+    ("many", "rows_each"), [(2, 4), pytest.param(32_768, 1, marks=pytest.mark.slow)]
+)
 def test_content_after_every_batch(
     tmp_path: Path, monkeypatch, name, turns, many, rows_each
 ) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -135,6 +136,7 @@ def meets(condition: Call, bid: tuple, row: tuple) -> bool:
     return (condition == MORE or same) and (condition == SAME or more)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(cells, max_size=3),
@@ -198,6 +200,7 @@ def comings_and_goings(draw) -> list[tuple]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(modifications, comings_and_goings(), st.sampled_from(CONDITIONS), st.booleans(), cuts)
 def test_a_tuple_that_comes_again_is_joined_again(changes, moves, condition, outer, cut):

@@ -31,6 +31,7 @@ from .spec import (
 SEEDS = range(500)
 
 
+@pytest.mark.slow
 def test_random_cases_have_answers():
     """All evaluate, and most results hold something; every output form occurs."""
     found: Counter[str] = Counter()
@@ -207,6 +208,7 @@ def constructs(case: Script) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_construct_occurs():
     counts = Counter(name for seed in range(900) for name in constructs(random_case(seed)))
     joins = {f"{kind} join" for kind in ("inner", "left", "right", "full", "cross", "comma")}

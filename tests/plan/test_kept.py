@@ -68,6 +68,7 @@ def test_random_plans() -> None:
         same_types(plan, again)
 
 
+@pytest.mark.slow
 def test_generated_queries(tmp_path: Path) -> None:
     for seed in range(60 * SCALE):
         folder = tmp_path / str(seed)

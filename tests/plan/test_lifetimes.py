@@ -52,6 +52,7 @@ def test_the_laws_hold_in_golden_plans(path: Path, tmp_path: Path) -> None:
             check(plan)
 
 
+@pytest.mark.slow
 def test_the_laws_hold_in_generated_plans(tmp_path: Path) -> None:
     for seed in range(400):
         check(made(seed, str(tmp_path)).plan)
@@ -84,6 +85,7 @@ def _is_consolidated(out: Changes) -> bool:
     return not any(known[i] in entered for i in np.flatnonzero(out.weight < 0))
 
 
+@pytest.mark.slow
 def test_rows_live_as_their_operators_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """Generated plans run, and what every operator gives is held against its lifetime."""
     found: dict[str, str] = {}
