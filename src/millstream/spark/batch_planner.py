@@ -21,7 +21,6 @@ from threading import Lock, Thread
 from typing import Any
 
 from millstream.engine.read_tasks import ReadTask, plan_read_tasks, reopened, with_ticks
-from millstream.settings import Settings
 from millstream.spark.job_snapshot import JobSnapshot
 
 
@@ -37,7 +36,7 @@ class BatchPlanner:
         self,
         job_snapshot: Callable[[], JobSnapshot],
         failed: Callable[[BaseException], None],
-        rows: Callable[[Settings], int] = lambda settings: settings.batch_rows,
+        rows: Callable[[], int],
     ) -> None:
         self.job_snapshot, self.failed, self.rows = job_snapshot, failed, rows
         self.fed_to_the_end = False
@@ -85,7 +84,7 @@ class BatchPlanner:
             streams,
             job_snapshot.sources,
             plan["positions"],
-            self.rows(job_snapshot.job.settings),
+            self.rows(),
             now,
         )
         tasks += self._ends(streams, positions, now)

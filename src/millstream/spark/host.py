@@ -184,7 +184,7 @@ class SparkHost:
         self._planner = BatchPlanner(
             lambda: self._job_snapshot("planner", self.job),
             self._failed,
-            lambda settings: self.driver.batch_rows(settings.placement),
+            lambda: self.driver.batch_rows(self.job.settings.placement),
         )
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
