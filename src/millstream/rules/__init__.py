@@ -75,7 +75,7 @@ COSTED: tuple[Rule, ...] = (
 """Laws that pay in one plan and cost in another: whoever knows what plans cost applies them."""
 
 KEYED: tuple[Rule, ...] = (join_by_expressions,)
-"""Rules that put projections above joins: they come when joins are in order, and NEAT after them."""
+"""Rules that put projections above joins: they come when joins are in order, NEAT after them."""
 
 NEAT: tuple[Rule, ...] = (remove_idle_project, merge_projects, prune_columns)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -30,6 +29,9 @@ from millstream.operators import (
     Project,
     SemiJoin,
 )
+
+Columns = list[tuple[str, Expression]]
+"""Names and what is computed under each of them."""
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 FEW_CALLS = 4
@@ -87,7 +89,8 @@ def keyed_by_columns(
 ) -> tuple[Expression, Node, Node] | None:
     """A condition between two inputs whose equalities are between columns, and the inputs with
     these columns added; None where no equality is between expressions of the two sides."""
-    parts, added = [], ([], [])  # type: ignore[var-annotated]
+    parts: list[Expression] = []
+    added: tuple[Columns, Columns] = [], []
     names = frozenset(left.schema.names), frozenset(right.schema.names)
     for part in conjuncts(condition):
         sides = _sides_of(part, names)
@@ -102,10 +105,10 @@ def keyed_by_columns(
                 side.append((name, expression))
                 expression = Column(name, expression.type)
             columns.append(expression)
-        parts.append(replace(part, arguments=tuple(columns)))
+        parts.append(Call("=", tuple(columns), part.type))
     if not any(added):
         return None
-    return conjunction(parts), *(_with(side, more) for side, more in zip((left, right), added))
+    return conjunction(parts), _with(left, added[0]), _with(right, added[1])
 
 
 def _sides_of(
@@ -125,7 +128,7 @@ def _sides_of(
     return None
 
 
-def _with(node: Node, more: list[tuple[str, Expression]]) -> Node:
+def _with(node: Node, more: Columns) -> Node:
     """The node with some more columns."""
     if not more:
         return node
