@@ -209,7 +209,16 @@ def test_explain(shell: Shell, script: Path) -> None:
     assert (shell("explain", script, "--stage", "patterns"), shell.err) == (0, "")
     assert shell.out.startswith("-- q1: stream, update patterns")
     assert (shell("explain", script, "--stage", "state"), shell.err) == (0, "")
-    assert shell.out.endswith("-- it has not run: what it holds is not known\n")
+    assert "\n-- it has not run: what it holds is not known\n" in shell.out
+
+
+def test_explain_ends_with_a_legend(shell: Shell, script: Path) -> None:
+    assert shell("explain", script, "--no-legend") == 0
+    plain = shell.out
+    for arguments in ((), ("--stage", "legend"), ("--stage", "legend", "--no-legend")):
+        assert (shell("explain", script, *arguments), shell.err) == (0, "")
+        assert shell.out.startswith(plain + "\n-- at the right of a line, ")
+        assert "\n--   MON  rows never leave\n" in shell.out
 
 
 def test_explain_draws(shell: Shell, script: Path) -> None:

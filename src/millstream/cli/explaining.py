@@ -20,6 +20,7 @@ def explain_script(
     picture: Path | None,
     checkpoint: str | Path | None,
     settings: tuple[str, ...],
+    legend: bool = True,
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""
     stage = stage.lower()
@@ -42,7 +43,10 @@ def explain_script(
     if not asked:
         return NOTHING
     if picture is None:
-        return "\n\n".join(database.explain(one, stage) for one in asked)
+        shown = "optimized" if stage == "legend" else stage
+        plans = [database.explain(one, shown) for one in asked]
+        wanted = legend or stage == "legend"
+        return "\n\n".join([*plans, database.legend(asked, shown)] if wanted else plans)
     _write(picture, database.picture(asked, stage))
     return f"{len(asked)} plan{'s' if len(asked) > 1 else ''} drawn into {picture}"
 

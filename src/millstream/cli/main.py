@@ -65,7 +65,7 @@ def run(
 def explain(
     script: Script,
     stage: Annotated[
-        str, typer.Option(help="bound, optimized, physical, patterns, state or cost.")
+        str, typer.Option(help="bound, optimized, physical, patterns, state, cost or legend.")
     ] = "optimized",
     query: Annotated[
         str | None, typer.Option(help="Only the query of this name.", metavar="NAME")
@@ -77,12 +77,16 @@ def explain(
         str | None,
         typer.Option(help="With --stage state or cost: what operators hold, or had to do, there."),
     ] = None,
+    legend: Annotated[
+        bool, typer.Option("--legend/--no-legend", help="Say what the words of the plans mean.")
+    ] = True,
     set: SetOption = None,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""
     from millstream.cli.explaining import explain_script
 
-    typer.echo(explain_script(script, stage, query, picture, checkpoint, tuple(set or ())))
+    settings = tuple(set or ())
+    typer.echo(explain_script(script, stage, query, picture, checkpoint, settings, legend))
 
 
 @app.command()

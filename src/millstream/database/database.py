@@ -164,6 +164,10 @@ class Database:
         """The plan of a query at a stage, with the defaults that were used."""
         return self._explainer.explain(query, stage)
 
+    def legend(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """What the words mean that occur in the plans of queries at a stage."""
+        return self._explainer.legend(queries, stage)
+
     def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
         """The plans of queries at a stage as one SVG."""
         return self._explainer.picture(queries, stage)

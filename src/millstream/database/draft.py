@@ -15,7 +15,7 @@ from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
 from millstream.database.dropping import drop
 from millstream.database.events import Event, NameDefined, QueryRegistered, SettingChanged
-from millstream.database.explaining import Explainer, found_query
+from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
 from millstream.database.registry import query_of
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
@@ -37,6 +37,7 @@ from millstream.lang import (
     parse_script,
     to_sql,
 )
+from millstream.plan.legend import whole_legend
 from millstream.settings import Settings
 
 
@@ -180,6 +181,8 @@ class Draft:
         if statement.query is not None:
             bound = outermost(bind_query(statement.query, contents.catalog, text))
             query = query_of("query", bound, "", contents.catalog)
+        elif asks_for_the_legend(statement.name, contents):
+            return whole_legend()
         else:
             query = found_query(statement.name or "", contents)
         stage = (statement.stage or "optimized").lower()

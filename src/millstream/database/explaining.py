@@ -17,6 +17,7 @@ from millstream.lang import commands
 from millstream.plan.alternatives import Chooser
 from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.explain_cost import cost_text
+from millstream.plan.legend import legend_of, legend_of_operators
 from millstream.plan.picture import Drawing, picture
 from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
@@ -24,6 +25,7 @@ from millstream.plan.tables import with_time
 from millstream.settings import Settings
 
 STAGES = tuple(stage.lower() for stage in commands.STAGES)
+PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {"state": "physical"}
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,24 @@ class Explainer:
                 title, body = "update patterns", with_reasons(self.plan_of(query, stage))
             case "cost":
                 title, body = "cost", self._cost_of(query)
+            case "legend":
+                plan = with_patterns(self.plan_of(query, "optimized"))
+                title, body = "optimized plan", f"{plan}\n{self.legend([query])}"
             case _:
                 title, body = f"{stage} plan", with_patterns(self.plan_of(query, stage))
         notes = [f"-- {notice.render()}" for notice in query.notices]
         return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
 
+    def legend(self, queries: Iterable[Query], stage: str = "optimized") -> str:
+        """What the words mean that occur in the plans of queries at a stage."""
+        if stage in ("state", "cost"):
+            return legend_of_operators(self.plan_of(query, "physical") for query in queries)
+        return legend_of(self.plan_of(query, stage) for query in queries)
+
     def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
         """The plans of queries at a stage as one SVG."""
         stage = checked_stage(stage)
-        kind = {"state": "physical", "patterns": "optimized", "cost": "optimized"}.get(stage, stage)
+        kind = PLAN_DRAWN.get(stage, stage)
         return picture(
             [
                 Drawing(f"{q.name}: {q.form}, {kind} plan", q.text, self.plan_of(q, stage))
@@ -91,6 +102,11 @@ class Explainer:
         )
         settings = self.settings if held is None else held.job.settings
         return cost_text(root, query.views, running, statistics, query.domain, settings)
+
+
+def asks_for_the_legend(name: str | None, contents: Contents) -> bool:
+    """Whether it is `EXPLAIN LEGEND`; a query of that name would be explained instead."""
+    return (name or "").lower() == "legend" and contents.queries.find("legend") is None
 
 
 def found_query(name: str, contents: Contents) -> Query:

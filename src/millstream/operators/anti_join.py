@@ -12,7 +12,7 @@ from millstream.operators.semi_join import Matched
 
 @dataclass(frozen=True, eq=False)
 class AntiJoin(Matched):
-    """The left rows, as long as no right row is present that meets the condition.
+    """NOT IN or NOT EXISTS: the left rows, while no right row is present that meets the condition.
 
     A condition that is unknown is not met.
     """

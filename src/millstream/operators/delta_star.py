@@ -27,7 +27,7 @@ from millstream.state.events import cancelled, netted
 
 @dataclass(frozen=True, eq=False)
 class DeltaStar(Node):
-    """Distinct over an input that never retracts rows: one copy of every row that is present.
+    """DISTINCT over rows that are never retracted: one copy of every row that is present.
 
     Law: as Distinct. A stretch is emitted with its end; what prolongs it is emitted when that end
     comes. State: for every value present, the end it is known to have and the end it was emitted

@@ -24,7 +24,7 @@ from millstream.state.waiting import add_waiting
 
 @dataclass(frozen=True, eq=False)
 class Distinct(Node):
-    """One copy of every row that is present, as long as any copy is.
+    """DISTINCT: one copy of every row that is present, as long as any copy is.
 
     State: the counts of the values present, and the rows whose expiration lies ahead.
     Cost: the batch and what falls due.

@@ -13,8 +13,9 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure
 
 @dataclass(frozen=True, eq=False)
 class Exchange(Node):
-    """The input's changes, spread by these columns, or all to one bucket; None is anywhere.
+    """The same rows, each sent to the bucket (the part of the work) that its key belongs to.
 
+    `by` are the columns of the key; without columns all rows go to one bucket; None is any.
     Hosts carry it out: its input runs on one level, what reads it on the next.
     """
 

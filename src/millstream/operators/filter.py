@@ -18,7 +18,7 @@ from millstream.state.chunks import State
 
 @dataclass(frozen=True, eq=False)
 class Filter(Node):
-    """Keep the rows for which the condition is true, neither false nor unknown.
+    """WHERE or HAVING: the rows for which the condition is true, neither false nor unknown.
 
     Law: a change passes exactly when its row does; times and weights stay. No state.
     """

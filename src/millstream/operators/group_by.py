@@ -43,7 +43,7 @@ SINCE = "#since"
 
 @dataclass(frozen=True, eq=False)
 class GroupBy(Node):
-    """Aggregates over the rows that are equal in the key columns.
+    """GROUP BY: one row for every group of rows that are equal in the keys, with its aggregates.
 
     Law: at every instant, one row for every key among the rows present, with the aggregates over
     them. Without key columns there is always one row, from the first instant of the query on.

@@ -18,7 +18,7 @@ from millstream.state.chunks import State
 
 @dataclass(frozen=True, eq=False)
 class Intersect(Node):
-    """Every row as often as both inputs have it: the smaller of its two counts.
+    """INTERSECT: every row as often as both inputs have it, the smaller of its two counts.
 
     State: the counts of the values present, and the rows whose expiration lies ahead.
     Cost: the batch and what falls due.

@@ -35,9 +35,10 @@ class StaticTable:
 
 @dataclass(frozen=True, eq=False)
 class LookupJoin(Node):
-    """Each input row with every table row that has equal keys and meets the condition.
+    """A join with a table that never changes: each row with the table rows that meet the condition.
 
-    `outer` keeps input rows without a partner, with NULLs. Table columns get the names given.
+    The keys of both must be equal besides. `outer` keeps input rows without a partner, with NULLs.
+    Table columns get the names given.
     Law: a result lives exactly as long as its input row. No state.
     """
 

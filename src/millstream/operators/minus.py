@@ -18,7 +18,7 @@ from millstream.state.chunks import State
 
 @dataclass(frozen=True, eq=False)
 class Minus(Node):
-    """Every row as often as the left has it more than the right.
+    """EXCEPT: every row as often as the left has it more than the right.
 
     State: the counts of the values present, and the rows whose expiration lies ahead.
     Cost: the batch and what falls due.

@@ -33,7 +33,7 @@ PARTNER = "#partner"
 
 @dataclass(frozen=True, eq=False)
 class NonRetroactiveJoin(Node):
-    """Each left row with the right rows that were present just before it and meet the condition.
+    """Each left row with the table rows that were present just before it and meet the condition.
 
     `outer` keeps left rows without a partner, with NULLs. What a table begins with (right rows with
     no arrival) was there before everything.

@@ -35,7 +35,7 @@ SAMPLE = 8192
 
 @dataclass(frozen=True, eq=False)
 class Partial(Node):
-    """Rows equal in the keys that enter and leave together, put into a few with larger weights.
+    """Rows of one group that enter and leave together, made fewer before they are sent elsewhere.
 
     Of every other column it keeps what the calls ask for: how many values there are, their sum, the
     least and the greatest of them; the values may be others. Five rows with 1, 2, 4, 8 and 11 have

@@ -23,7 +23,7 @@ Outputs = tuple[tuple[str, Expression], ...]
 
 @dataclass(frozen=True, eq=False)
 class Project(Node):
-    """One output column for every named expression.
+    """The select list: one column for every expression.
 
     Law: each change keeps its times and weight. No state. Copies of equal rows stay (bags).
     """

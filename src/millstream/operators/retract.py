@@ -35,7 +35,7 @@ MEMORY = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Retract(Node):
-    """The same relation, whose rows stay until a negative row retracts them.
+    """The same rows, which stay until they are retracted, whatever end was known for them.
 
     Law: at every instant the output is the input; only what is known of the ends differs.
     ALWAYS emits every row open. MEASURED does so while most rows are retracted before their end, as

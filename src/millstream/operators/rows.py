@@ -26,7 +26,7 @@ from millstream.state.ordered_run import Numbered, OrderedRun, in_order_of_arriv
 
 @dataclass(frozen=True, eq=False)
 class Rows(Node):
-    """`[Partition By A, … Rows N [Range T]]`, also with `Slide L`.
+    """`[Rows N]`, also with Partition By, Range or Slide: the last N rows, of every partition.
 
     Law: tuple number i of a partition enters with tuple ⌈i/L⌉·L and leaves with tuple ⌈(i+N)/L⌉·L,
     or after ts + T if that comes first; one that enters and leaves at the same instant is never in.

@@ -17,7 +17,7 @@ from millstream.algebra.time import Domain
 
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
-    """The elements of a declared stream, in the columns asked for.
+    """The rows of a stream, in the columns that are needed.
 
     `declared` is a short name of the whole declaration, so that state is never carried over to a
     stream that has since been declared differently. `tests` are conditions that are tested above

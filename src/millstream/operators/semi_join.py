@@ -148,7 +148,7 @@ def _by_chunk(met: Iterable[Found]) -> list[list[Found]]:
 
 @dataclass(frozen=True, eq=False)
 class SemiJoin(Matched):
-    """The left rows, as long as at least one right row is present that meets the condition."""
+    """IN or EXISTS: the left rows, while a right row is present that meets the condition."""
 
     follows_content: ClassVar[bool] = True
 

@@ -14,7 +14,7 @@ from millstream.operators.join import Found, Paired
 
 @dataclass(frozen=True, eq=False)
 class SingleJoin(Paired):
-    """Each left row with the one right row that goes with it: a left row with more columns.
+    """A subquery as a value: each left row with the one right row that goes with it.
 
     Law: as a Join, but the result is the left tuple still, with its arrival; it is another row
     only when a value that is kept of the right one changes. At no instant has a left row two

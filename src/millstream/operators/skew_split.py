@@ -14,7 +14,7 @@ LEFT, RIGHT = "left", "right"
 
 @dataclass(frozen=True, eq=False)
 class SkewSplit(Node):
-    """The rows of an exchange below a join, those of hot keys in other buckets than the key's.
+    """The same rows below a join, those of very common keys spread over several buckets.
 
     Law: of two rows that must meet, both lie in the bucket of their key, or one of them lies in one
     bucket, whichever it is, and the other in all. Hosts carry it out, with the hot keys that the

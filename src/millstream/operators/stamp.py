@@ -20,7 +20,7 @@ STAMPS = ("#instant", "#arrival")
 
 @dataclass(frozen=True, eq=False)
 class Stamp(Node):
-    """Every element with two more columns: its instant and its arrival number.
+    """Each row of a stream with two more columns: its instant and its arrival number.
 
     Aggregates that go by time (first, last) order by them. No state.
     """

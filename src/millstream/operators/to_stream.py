@@ -72,7 +72,7 @@ class Differences(Node):
 
 @dataclass(frozen=True, eq=False)
 class Istream(Differences):
-    """`Istream(R)`: the rows that are in R(τ) and not in R(τ−1), as a bag."""
+    """`Istream(R)`: the rows that enter, in R(τ) and not in R(τ−1), as a bag."""
 
     follows_content: ClassVar[bool] = True
 
@@ -81,7 +81,7 @@ class Istream(Differences):
 
 @dataclass(frozen=True, eq=False)
 class Dstream(Differences):
-    """`Dstream(R)`: the rows that were in R(τ−1) and are not in R(τ), as a bag."""
+    """`Dstream(R)`: the rows that leave, in R(τ−1) and not in R(τ), as a bag."""
 
     follows_content: ClassVar[bool] = True
 
@@ -124,7 +124,7 @@ class Rstream(Node):
 
 @dataclass(frozen=True, eq=False)
 class Elements(Node):
-    """Rstream of a relation whose rows are present at one instant only: the rows as they are.
+    """The rows of a relation whose rows are present at one instant only, as a stream.
 
     Law: equal to Rstream over Now, without looking at the relation as a whole. No state.
     """

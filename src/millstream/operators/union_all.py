@@ -17,7 +17,7 @@ from millstream.state.chunks import State
 
 @dataclass(frozen=True, eq=False)
 class UnionAll(Node):
-    """The rows of both inputs, copies too; the names of columns are the left's.
+    """UNION ALL: the rows of both inputs, copies too, with the column names of the left.
 
     Law: the sum of both. No state.
     """

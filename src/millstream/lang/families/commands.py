@@ -18,7 +18,7 @@ from millstream.lang.tokens import quoted
 
 KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
-STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST")
+STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND")
 
 
 def read_drop(parser: Grammar, first: Token) -> Drop:
