@@ -64,6 +64,13 @@ class Settings:
         strategy, _, negation = ending.partition(" ")
         return replace(self, strategy=strategy, negation=negation or self.negation)
 
+    def shown(self) -> dict[str, str]:
+        """The settings as a person writes them."""
+        return {
+            name: "auto" if name in MAY_BE_AUTO and value == AUTO else str(value)
+            for name, value in vars(self).items()
+        }
+
     @staticmethod
     def has(name: str) -> bool:
         return name.lower() in (*CHOICES, *NUMBERS)
