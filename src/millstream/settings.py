@@ -11,6 +11,7 @@ CHOICES = {
     "rules": ("on", "fixed", "off"),
     "strategy": ("negative", "direct", "update_pattern"),
     "negation": ("measured", "ends", "negative"),
+    "placement": ("auto", "driver", "executors"),
 }
 NOT_YET = {
     "sharing": "what queries have in common is always computed once",
@@ -24,11 +25,17 @@ NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
 """The ways of ending rows under which every row with a known end is emitted with it."""
 
 NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024, "lazy": 100}
+AUTO = 0
+"""The number that stands for `auto`, where that is a value."""
+
+MAY_BE_AUTO = ("batch_rows", "buckets")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`batch_rows` is per batch and source; `buckets` 0 means one for every core.
+    """`batch_rows` is per batch and source, by default as many as what was measured suggests;
+    `buckets` are one for every core by default. `placement` is who carries a batch on Spark: the
+    process of the driver, the executors, or whoever is cheaper.
 
     `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
@@ -37,12 +44,13 @@ class Settings:
     when it does something: those that are to come are refused.
     """
 
-    batch_rows: int = 1_000_000
-    buckets: int = 0
+    batch_rows: int = AUTO
+    buckets: int = AUTO
     rules: str = "on"
     strategy: str = "update_pattern"
     negation: str = "measured"
     lazy: int = 50
+    placement: str = "auto"
 
     @property
     def ending(self) -> str:
@@ -55,6 +63,13 @@ class Settings:
         """The settings under which ends are emitted in this way."""
         strategy, _, negation = ending.partition(" ")
         return replace(self, strategy=strategy, negation=negation or self.negation)
+
+    def shown(self) -> dict[str, str]:
+        """The settings as a person writes them."""
+        return {
+            name: "auto" if name in MAY_BE_AUTO and value == AUTO else str(value)
+            for name, value in vars(self).items()
+        }
 
     @staticmethod
     def has(name: str) -> bool:
@@ -72,12 +87,16 @@ class Settings:
                 )
             choice: dict[str, Any] = {key: value.lower()}
             return replace(self, **choice)
+        if key in MAY_BE_AUTO and value.lower() == "auto":
+            automatic: dict[str, Any] = {key: AUTO}
+            return replace(self, **automatic)
         if key in NUMBERS:
             digits = value.isascii() and value.isdecimal() and len(value) < 20
+            or_auto = ", or auto" if key in MAY_BE_AUTO else ""
             if not digits or not 1 <= int(value) <= NUMBERS[key]:
                 raise MillstreamError(
                     f'setting "{key}" cannot be "{shown}"',
-                    hint=f"Write a whole number from 1 to {NUMBERS[key]:,}.",
+                    hint=f"Write a whole number from 1 to {NUMBERS[key]:,}{or_auto}.",
                 )
             number: dict[str, Any] = {key: int(value)}
             return replace(self, **number)

@@ -33,7 +33,7 @@ from millstream.connect.files import FILES
 from millstream.connect.generate import GENERATE
 from millstream.connect.options import OF_STREAMS, Option, Options
 from millstream.connect.postgres import POSTGRES
-from millstream.settings import CHOICES, NUMBERS, Settings
+from millstream.settings import CHOICES, MAY_BE_AUTO, NUMBERS, Settings
 from millstream.testing import run_script
 
 HOLE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -142,8 +142,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
 """What a function means, and an example that is run."""
 
 SETTINGS = {
-    "batch_rows": "rows per batch and source",
-    "buckets": "into how many parts state and work are divided; 0 is one for every core",
+    "batch_rows": "rows per batch and source; `auto` takes what is there, and of a backlog so much "
+    "that the fixed cost of a batch hardly counts",
+    "buckets": "into how many parts state and work are divided; `auto` is one for every core",
+    "placement": "where Spark carries out a batch; `auto` is the driver for small batches, the "
+    "executors for large ones",
     "rules": "rewrite plans before they run; `fixed` without rules for which the cost decides",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
@@ -181,8 +184,9 @@ def aggregates() -> Iterator[str]:
 def settings() -> Iterator[str]:
     yield "| setting | values | default | meaning |"
     yield "|---|---|---|---|"
-    for name, value in vars(Settings()).items():
+    for name, value in Settings().shown().items():
         allowed = ", ".join(CHOICES[name]) if name in CHOICES else f"1 to {NUMBERS[name]:,}"
+        allowed += ", auto" if name in MAY_BE_AUTO else ""
         yield f"| `{name}` | {allowed} | {value} | {SETTINGS[name]} |"
 
 

@@ -245,6 +245,11 @@ class Relations:
             apart = Call("distinct_from", (a, b), BOOLEAN)
             safe = Call("not", (apart,), BOOLEAN)
             parts.append(safe if self.rng.random() < 0.2 else Call("=", (a, b), BOOLEAN))
+        if pairs and self.rng.random() < 0.3:
+            kind = self.rng.choice(pairs)[0].type
+            sides = [self.value(side.schema, kind, 1) for side in (left, right)]
+            self.rng.shuffle(sides)
+            parts.append(Call("=", tuple(sides), BOOLEAN))
         both = pa.schema([*left.schema, *right.schema])
         for schema in (both, left.schema, right.schema):
             if self.rng.random() < self.more_conditions:

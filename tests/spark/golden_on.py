@@ -31,9 +31,9 @@ def main() -> None:
     master, script, out, *names = sys.argv[1:]
     spark = make_session(master)
     for name in names:
-        for fault in faults(spark, Path(name)):
+        for fault in faults(spark, Path(name), ("batch_rows=6", "placement=executors")):
             print(f"{name}: {fault}")
-    settings = ("batch_rows=150", "buckets=4")
+    settings = ("batch_rows=150", "buckets=4", "placement=executors")
     run_script(Options(Path(script), Path(out), changes=True, master=master, settings=settings))
     print(f"{len(names)} files run on {master}")
     spark.stop()

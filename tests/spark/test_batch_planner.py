@@ -44,7 +44,7 @@ def failures() -> list[BaseException]:
 
 @pytest.fixture
 def planner(snapshot: JobSnapshot, failures: list[BaseException]):
-    planner = BatchPlanner(lambda: snapshot, failures.append)
+    planner = BatchPlanner(lambda: snapshot, failures.append, lambda: 1_000_000)
     yield planner
     planner.close()
 
@@ -93,7 +93,7 @@ def test_a_client_that_is_gone_before_the_answer_is_ignored(planner, failures, c
 
 
 def test_a_client_that_says_nothing_keeps_nobody_waiting(snapshot, failures) -> None:
-    planner = BatchPlanner(lambda: snapshot, failures.append)
+    planner = BatchPlanner(lambda: snapshot, failures.append, lambda: 1_000_000)
     with talk(planner), talk(planner):
         assert len(reads(planner)) == 1
         planner.close()

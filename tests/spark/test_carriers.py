@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from millstream.database import Database
+from millstream.engine.placement import DRIVER, EXECUTORS
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults, run_script
 
@@ -21,9 +22,9 @@ SELECT STREAMED item, price FROM bids [Range 5] b
 SELECT Istream(max(price) AS top) FROM bids [Rows 10];
 """
 CARRIERS = {
-    "executors": lambda number: False,
-    "in turn": lambda number: number % 2 == 1,
-    "driver": lambda number: True,
+    "executors": lambda number, tasks: EXECUTORS,
+    "in turn": lambda number, tasks: (DRIVER, EXECUTORS)[number % 2],
+    "driver": lambda number, tasks: DRIVER,
 }
 
 
@@ -46,7 +47,7 @@ def test_who_carries_a_batch_does_not_matter(spark, folder: Path, carrier: str) 
     kept = KeptResults()
     job = session.job(frozenset(session.queries))
     host = SparkHost(spark, job, lambda commit: [kept], str(folder / "checkpoint"))
-    host.in_driver = CARRIERS[carrier]
+    host.place = CARRIERS[carrier]
     host.run()
     assert host.commit is not None and host.commit.batch >= 7
     expected = run_script(SCRIPT, folder)

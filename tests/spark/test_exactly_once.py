@@ -40,8 +40,14 @@ def test_killed_runs_leave_the_same_files(spark, tmp_path: Path, whole: dict[str
         f"batch_rows={BATCH}",
     )
     chance = random.Random(11)
-    for wanted, strategy in ((1, "update_pattern"), (5, "negative"), (9, "direct")):
-        process = start(*words, "--set", f"strategy={strategy}")
+    turns = (
+        (1, "update_pattern", "executors"),
+        (5, "negative", "driver"),
+        (9, "direct", "executors"),
+    )
+    for wanted, strategy, placement in turns:
+        settings = f"strategy={strategy}", f"placement={placement}"
+        process = start(*words, *(word for one in settings for word in ("--set", one)))
         until = time.monotonic() + 120
         while batches_done(tmp_path / "checkpoint") < wanted and time.monotonic() < until:
             assert process.poll() is None, process.stdout.read()

@@ -44,7 +44,8 @@ def test_a_killed_run_goes_on_with_its_hot_keys(spark, tmp_path: Path) -> None:
     script = write_hot(tmp_path, 14_000)
     run_here("run", script, "--out", tmp_path / "whole", "--host", "local", "--set", "buckets=1")
     words = ("run", script, "--out", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint")
-    words = (*words, "--set", "batch_rows=2000", "--set", "buckets=3")
+    settings = "batch_rows=2000", "buckets=3", "placement=executors"
+    words = (*words, *(word for one in settings for word in ("--set", one)))
     process = start(*words)
     until = time.monotonic() + 120
     while not hot_in(tmp_path / "checkpoint") and time.monotonic() < until:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from millstream.database import Database
+from millstream.engine.placement import DRIVER, EXECUTORS
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults, run_script
 
@@ -61,7 +62,7 @@ def go(spark, folder: Path, script: str, changes: dict[int, str], dies: int | No
         str(folder / "checkpoint"),
         tell=lambda notice: kept.notices.append(notice.message),
     )
-    host.in_driver = lambda number: number % 3 == 1
+    host.place = lambda number, tasks: DRIVER if number % 3 == 1 else EXECUTORS
     kept.host = host
     if dies is None:
         host.run()

@@ -22,7 +22,7 @@ def shown(what: str | None, contents: Contents) -> str:
     if what in (None, "queries"):
         lines += [f"query {q.name} ({q.form}): {q.text}" for q in contents.queries]
     if what in (None, "settings"):
-        lines += [f"setting {k} = {v}" for k, v in vars(contents.settings).items()]
+        lines += [f"setting {k} = {v}" for k, v in contents.settings.shown().items()]
     return "\n".join(lines) or "nothing yet"
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from millstream.engine.messages import Message, Sent, TimeTold
+from millstream.engine.placement import DRIVER
 from millstream.engine.work import Work
 
 
 class Carrier(Protocol):
     """Carries out a planned batch: messages for the driver out, states in the store.
 
-    Law: who carries a batch changes no answer and no state.
+    Law: who carries a batch changes no answer and no state. `place` is where it does.
     """
+
+    @property
+    def place(self) -> str: ...
 
     def carry(self, work: Work) -> Iterable[Message]: ...
 
@@ -22,6 +26,8 @@ class Carrier(Protocol):
 @dataclass(frozen=True)
 class InProcess:
     """Carries a batch out in this process, one part after the other."""
+
+    place: ClassVar[str] = DRIVER
 
     def carry(self, work: Work) -> Iterator[Message]:
         mail: dict[tuple[int, int], list[Sent]] = {}

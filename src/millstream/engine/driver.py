@@ -34,6 +34,7 @@ from millstream.engine.messages import (
 )
 from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
+from millstream.engine.placement import DRIVER, Placement, most_rows
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import States, StateStore
@@ -57,6 +58,7 @@ class BatchReport:
     state_rows: int
     state_bytes: int
     parts: dict[str, float]
+    place: str = DRIVER
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class Driver:
     ran: Job | None = None
     """The job of that batch."""
     opening: Opening = field(default_factory=Opening)
+    placement: Placement = field(default_factory=Placement)
+    """What batches have cost in this run, wherever they were carried."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -123,7 +127,17 @@ class Driver:
         work = self.begin(number, tasks, sources)
         messages = list(carrier.carry(work))
         carried = time.perf_counter()
-        return self.finish(work, messages, positions or {}, started, carried)
+        report = self.finish(work, messages, positions or {}, started, carried)
+        if report is None:
+            return None
+        self.placement = self.placement.after(carrier.place, report.rows, report.seconds)
+        return replace(report, place=carrier.place)
+
+    def batch_rows(self, placement: str) -> int:
+        """How many rows of a source the next batch may read."""
+        job = self.job
+        most = most_rows(job.streams.values())
+        return job.settings.batch_rows or self.placement.limit(placement, most)
 
     def begin(self, number: int, tasks: Iterable[ReadTask], sources: Sources) -> Work:
         """The work of the next batch: its queries are settled from here on."""

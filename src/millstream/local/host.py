@@ -20,6 +20,7 @@ from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
+from millstream.engine.placement import DRIVER
 from millstream.engine.read_tasks import ReadTask, plan_read_tasks, with_ticks
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
@@ -67,6 +68,11 @@ class LocalHost:
         """How many batches have been finished."""
         return self.driver.last.number + 1
 
+    @property
+    def batch_rows(self) -> int:
+        """How many rows of a source the next batch may read."""
+        return self.driver.batch_rows(DRIVER)
+
     def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
         """Go on until every source has ended, or until `stop` says so."""
         while not stop() and not self.is_done:
@@ -81,7 +87,7 @@ class LocalHost:
     def batch(self) -> bool:
         """One batch; False when there was nothing to do."""
         now = time.time_ns() // 1000
-        rows = self.job.settings.batch_rows
+        rows = self.batch_rows
         tasks, positions = plan_read_tasks(
             self.job.streams, self.sources, self.positions, rows, now
         )

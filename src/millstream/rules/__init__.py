@@ -10,6 +10,8 @@ from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
 from millstream.rules.fold_constants import fold_constants
+from millstream.rules.join_by_expressions import join_by_expressions
+from millstream.rules.match_by_expressions import match_by_expressions
 from millstream.rules.match_distinct_values import match_distinct_values
 from millstream.rules.merge_filters import merge_filters
 from millstream.rules.merge_projects import merge_projects
@@ -54,6 +56,7 @@ MAIN: tuple[Rule, ...] = (
     push_filter_below_set_operation,
     push_filter_below_partitions,
     push_filter_below_istream,
+    match_by_expressions,
     match_distinct_values,
     remove_idle_distinct,
     order_joins,
@@ -71,6 +74,11 @@ COSTED: tuple[Rule, ...] = (
 )
 """Laws that pay in one plan and cost in another: whoever knows what plans cost applies them."""
 
+KEYED: tuple[Rule, ...] = (join_by_expressions,)
+"""Rules that put projections above joins: they come when joins are in order, NEAT after them."""
+
+NEAT: tuple[Rule, ...] = (remove_idle_project, merge_projects, prune_columns)
+
 LAST: tuple[Rule, ...] = (
     coalesce_before_distinct,
     aggregate_in_two_phases,
@@ -78,7 +86,7 @@ LAST: tuple[Rule, ...] = (
 )
 """Rules that add a step where rows are read: they come when it is settled what is read."""
 
-RULES = (*FIRST, *MAIN, *COSTED, *LAST)
+RULES = (*FIRST, *MAIN, *COSTED, *KEYED, *LAST)
 
 OTHER_WAY: tuple[Rule, ...] = (pull_filter_above_window,)
 """Laws that are used in the direction in which RULES do not go."""
@@ -133,8 +141,10 @@ class Optimizer:
         return self.choose(part, result, self)
 
     def finished(self, node: Node) -> Node:
-        """The plan after LAST, without marks."""
-        return _everywhere(_without_marks(node), LAST)
+        """The plan after KEYED and LAST, without marks."""
+        plain = _without_marks(node)
+        keyed = _everywhere(plain, KEYED)
+        return _everywhere(plain if keyed == plain else _neat(keyed), LAST)
 
 
 def _has_state(node: Node) -> bool:
@@ -150,6 +160,20 @@ def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:
             while (changed := rule(node)) is not None:
                 node = changed
         return map_inputs(node, visited)
+
+    visited = once(visit)
+    return visited(root)
+
+
+def _neat(root: Node) -> Node:
+    """The plan with projections where they belong, inputs first."""
+
+    def visit(node: Node) -> Node:
+        node = map_inputs(node, visited)
+        for rule in NEAT:
+            if (changed := rule(node)) is not None:
+                return visited(changed)
+        return node
 
     visited = once(visit)
     return visited(root)

@@ -13,6 +13,7 @@ from millstream.algebra.expressions import (
     Expression,
     Literal,
     columns_of,
+    conjunction,
     conjuncts,
     rewrite,
     walk,
@@ -28,6 +29,9 @@ from millstream.operators import (
     Project,
     SemiJoin,
 )
+
+Columns = list[tuple[str, Expression]]
+"""Names and what is computed under each of them."""
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 FEW_CALLS = 4
@@ -78,6 +82,65 @@ def renamed(node: Node, names: Mapping[str, str]) -> Node:
     if all(names[name] == name for name in node.schema.names):
         return node
     return Project(tuple((names[f.name], Column(f.name, f.type)) for f in node.schema), node)
+
+
+def keyed_by_columns(
+    condition: Expression, left: Node, right: Node
+) -> tuple[Expression, Node, Node] | None:
+    """A condition between two inputs whose equalities are between columns, and the inputs with
+    these columns added; None where no equality is between expressions of the two sides."""
+    parts: list[Expression] = []
+    added: tuple[Columns, Columns] = [], []
+    names = frozenset(left.schema.names), frozenset(right.schema.names)
+    for part in conjuncts(condition):
+        sides = _sides_of(part, names)
+        if sides is None:
+            parts.append(part)
+            continue
+        columns = []
+        for side, expression in zip(added, sides):
+            if not isinstance(expression, Column):
+                taken = {*names[0], *names[1], *(name for one in added for name, _ in one)}
+                (name,) = fresh_names(["#key"], taken).values()
+                side.append((name, expression))
+                expression = Column(name, expression.type)
+            columns.append(expression)
+        parts.append(Call("=", tuple(columns), part.type))
+    if not any(added):
+        return None
+    return conjunction(parts), _with(left, added[0]), _with(right, added[1])
+
+
+def _sides_of(
+    part: Expression, names: tuple[frozenset[str], frozenset[str]]
+) -> tuple[Expression, Expression] | None:
+    """The expressions that an equality compares, the left side's first; None for other conditions,
+    and where columns are compared."""
+    match part:
+        case Call(function="=", arguments=(a, b)) if a.type == b.type:
+            if isinstance(a, Column) and isinstance(b, Column):
+                return None
+            of_a, of_b = columns_of(a), columns_of(b)
+            if of_a and of_b and of_a <= names[0] and of_b <= names[1]:
+                return a, b
+            if of_a and of_b and of_a <= names[1] and of_b <= names[0]:
+                return b, a
+    return None
+
+
+def _with(node: Node, more: Columns) -> Node:
+    """The node with some more columns."""
+    if not more:
+        return node
+    own = tuple((f.name, Column(f.name, f.type)) for f in node.schema)
+    return Project((*own, *more), node)
+
+
+def only(schema: pa.Schema, node: Node) -> Node:
+    """The node without the columns that a schema does not have."""
+    if node.schema.names == schema.names:
+        return node
+    return Project(tuple((f.name, Column(f.name, f.type)) for f in schema), node)
 
 
 def is_by_value(node: Node) -> bool:

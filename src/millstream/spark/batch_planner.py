@@ -27,14 +27,18 @@ from millstream.spark.job_snapshot import JobSnapshot
 class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
-    `failed` gets what went wrong while planning, before Spark hears of it. Every client has a
-    thread of its own, so that one who is silent keeps nobody waiting; one plan is made at a time.
+    `failed` gets what went wrong while planning, before Spark hears of it; `rows` says how many
+    rows of a source the next batch may read. Every client has a thread of its own, so that one who
+    is silent keeps nobody waiting; one plan is made at a time.
     """
 
     def __init__(
-        self, job_snapshot: Callable[[], JobSnapshot], failed: Callable[[BaseException], None]
+        self,
+        job_snapshot: Callable[[], JobSnapshot],
+        failed: Callable[[BaseException], None],
+        rows: Callable[[], int],
     ) -> None:
-        self.job_snapshot, self.failed = job_snapshot, failed
+        self.job_snapshot, self.failed, self.rows = job_snapshot, failed, rows
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
@@ -80,7 +84,7 @@ class BatchPlanner:
             streams,
             job_snapshot.sources,
             plan["positions"],
-            job_snapshot.job.settings.batch_rows,
+            self.rows(),
             now,
         )
         tasks += self._ends(streams, positions, now)

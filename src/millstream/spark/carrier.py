@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.engine.messages import Message
+from millstream.engine.placement import EXECUTORS
 from millstream.engine.work import Work
 from millstream.spark.stages import level_runner, packer
 from millstream.spark.wire import DRIVER, WIRE, messages_in
@@ -22,6 +24,8 @@ class Executors:
     task the way through a Python process that would only hand them on. `snapshot` writes the job
     down for the workers, and gives the path.
     """
+
+    place: ClassVar[str] = EXECUTORS
 
     session: SparkSession
     frame: DataFrame

@@ -32,6 +32,7 @@ from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_change import Joined, opened
 from millstream.engine.measures import Measures
+from millstream.engine.placement import DRIVER, Placement
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
@@ -50,11 +51,9 @@ Progress = Callable[[BatchReport], None]
 class SparkHost:
     """Runs a job on Spark. Queries may be added and dropped between batches with `change`.
 
-    `in_driver` says of a batch, by its number, whether this process carries it out, and not Spark's
-    executors; streams that Spark feeds always go through these.
+    Small batches are carried out in this process, large ones by Spark's executors, whichever is
+    cheaper; streams that Spark feeds always go through these.
     """
-
-    in_driver: Callable[[int], bool] = staticmethod(lambda number: False)
 
     def __init__(
         self,
@@ -105,6 +104,7 @@ class SparkHost:
             None if commit is None else commit.batch,
             ran,
             joined.opening,
+            Placement(session.sparkContext.defaultParallelism),
         )
         self.lock = threading.Lock()
         self.done = threading.Event()
@@ -181,7 +181,11 @@ class SparkHost:
         """Begin to run in the background."""
         self.done.clear()
         self._stopping = self._refused = False
-        self._planner = BatchPlanner(lambda: self._job_snapshot("planner", self.job), self._failed)
+        self._planner = BatchPlanner(
+            lambda: self._job_snapshot("planner", self.job),
+            self._failed,
+            lambda: self.driver.batch_rows(self.job.settings.placement),
+        )
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
         frame = stream.option("planner", self._planner.address).load()
@@ -280,7 +284,8 @@ class SparkHost:
             frame = together(frame, self.buckets)
         tasks = () if self.foreign else self._planned_tasks(number)
         executors = Executors(self.session, frame, self._saved)
-        carrier: Carrier = InProcess() if tasks and self.in_driver(number) else executors
+        here = bool(tasks) and self.place(number, tasks) == DRIVER
+        carrier: Carrier = InProcess() if here else executors
         report = self.driver.run(number, tasks, carrier, self._sources)
         self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:
@@ -288,6 +293,10 @@ class SparkHost:
         streams, clock = self.job.streams, self.clock
         if streams and all(n in clock.sources and clock.sources[n].ended for n in streams):
             self.done.set()
+
+    def place(self, number: int, tasks: tuple[ReadTask, ...]) -> str:
+        """Where a batch with these read tasks is carried out."""
+        return self.driver.placement.choose(self.job.settings.placement, tasks)
 
     def _planned_tasks(self, number: int) -> tuple[ReadTask, ...]:
         """The read tasks of a batch from Spark's log of offsets, where they are before it starts;

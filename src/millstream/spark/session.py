@@ -30,7 +30,16 @@ SETTINGS = {
     "spark.shuffle.compress": "false",
     "spark.driver.memory": "4g",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
 }
+LOCAL_LOGS = {
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
+    ".checkpointing.FileSystemBasedCheckpointFileManager",
+}
+"""How Spark writes its logs of a stream to folders of this machine: as files that are renamed,
+without a process for every file that sets its permissions."""
+
 
 
 @contextmanager
@@ -75,7 +84,7 @@ def make_session(master: str | None = None) -> SparkSession:
     master = master or "local[*]"
     builder = SparkSession.builder.master(master).appName("millstream")
     here = master.startswith("local")
-    for key, value in {**SETTINGS, **(CLOSED if here else {})}.items():
+    for key, value in {**SETTINGS, **(CLOSED | LOCAL_LOGS if here else {})}.items():
         builder = builder.config(key, value)
     with _quiet():
         session = builder.getOrCreate()

@@ -152,7 +152,7 @@ class Stage:
 
     def drain(self) -> None:
         """Run batches until everything that was fed has been read."""
-        rows = self.host.job.settings.batch_rows
+        rows = self.host.batch_rows
         while True:
             tasks, positions = plan_read_tasks(
                 self.streams, self.sources, self.host.positions, rows, self.now

@@ -1,0 +1,79 @@
+"""Placement: small batches stay in the driver, large ones go to the executors, as measured."""
+
+import pytest
+
+from millstream.connect.source import Slice
+from millstream.engine.placement import AUTO, DRIVER, EXECUTORS, Pace, Placement, planned_rows
+from millstream.engine.read_tasks import ReadTask
+from millstream.errors import MillstreamError
+from millstream.settings import Settings
+
+
+def tasks(*rows: int | None) -> list[ReadTask]:
+    return [ReadTask("s", (Slice("s", {}, 1, n),), None, False, 0) for n in rows]
+
+
+def test_small_batches_stay_and_large_ones_travel():
+    knows = Placement(cores=2)
+    assert knows.choose(AUTO, tasks(1_000)) == DRIVER
+    assert knows.choose(AUTO, tasks(20_000_000)) == EXECUTORS
+    assert knows.choose(EXECUTORS, tasks(1)) == EXECUTORS
+    assert knows.choose(DRIVER, tasks(20_000_000)) == DRIVER
+
+
+def test_on_one_core_nothing_is_gained_by_travelling():
+    assert Placement(cores=1).choose(AUTO, tasks(50_000_000)) == DRIVER
+
+
+def test_what_was_measured_decides():
+    """A query that costs a lot per row travels earlier; executors that are slow are left alone."""
+    rows = 200_000
+    assert Placement(cores=2).choose(AUTO, tasks(rows)) == DRIVER
+    heavy = Placement(cores=2)
+    for _ in range(20):
+        heavy = heavy.after(DRIVER, rows, 4.0)
+    assert heavy.choose(AUTO, tasks(rows)) == EXECUTORS
+    for _ in range(20):
+        heavy = heavy.after(EXECUTORS, rows, 9.0)
+    assert heavy.choose(AUTO, tasks(rows)) == DRIVER
+
+
+def test_a_pace_is_learnt_from_batches():
+    true, known = Pace(0.3, 2e-6), Pace(0.02, 0.4e-6)
+    for turn in range(200):
+        rows = (10, 5_000_000)[turn % 2]
+        known = known.after(rows, true.seconds(rows))
+    assert known.fixed == pytest.approx(0.3, rel=0.05)
+    assert known.per_row == pytest.approx(2e-6, rel=0.05)
+
+
+def test_rows_that_are_not_known_are_those_of_the_last_batch():
+    assert planned_rows(tasks(5, 7), 100) == 12
+    assert planned_rows(tasks(5, None), 100) == 100
+    assert planned_rows(tasks(500, None), 100) == 500
+    assert planned_rows([ReadTask("s", (), None, True, 0)], 100) == 0
+
+
+def test_batches_grow_while_rows_wait_and_stay_within_their_bound():
+    knows, sizes = Placement(cores=2), []
+    for _ in range(8):
+        sizes.append(knows.limit(AUTO, 3_000_000))
+        knows = knows.after(EXECUTORS, sizes[-1], 0.25 + sizes[-1] * 0.2e-6)
+    assert sizes[0] == 100_000
+    assert sizes == sorted(sizes) and sizes[-1] == 3_000_000
+
+
+def test_the_fixed_cost_of_a_large_batch_is_a_tenth():
+    knows = Placement(cores=2, executors=Pace(0.25, 0.5e-6), typical=10_000_000)
+    rows = knows.limit(EXECUTORS, 10**9)
+    assert 0.25 / Pace(0.25, 0.5e-6).seconds(rows) == pytest.approx(0.1)
+
+
+def test_settings():
+    assert Settings().with_value("batch_rows", "auto").batch_rows == 0
+    assert Settings().with_value("placement", "Driver").placement == "driver"
+    with pytest.raises(MillstreamError, match='setting "placement" cannot be "moon"'):
+        Settings().with_value("placement", "moon")
+    with pytest.raises(MillstreamError) as error:
+        Settings().with_value("batch_rows", "many")
+    assert error.value.hint == "Write a whole number from 1 to 100,000,000, or auto."
