@@ -3,7 +3,15 @@
 import pytest
 
 from millstream.connect.source import Slice
-from millstream.engine.placement import AUTO, DRIVER, EXECUTORS, Pace, Placement, planned_rows
+from millstream.engine.placement import (
+    AUTO,
+    DRIVER,
+    EXECUTORS,
+    TRIGGER,
+    Pace,
+    Placement,
+    planned_rows,
+)
 from millstream.engine.read_tasks import ReadTask
 from millstream.errors import MillstreamError
 from millstream.settings import Settings
@@ -66,7 +74,17 @@ def test_batches_grow_while_rows_wait_and_stay_within_their_bound():
 def test_the_fixed_cost_of_a_large_batch_is_a_tenth():
     knows = Placement(cores=2, executors=Pace(0.25, 0.5e-6), typical=10_000_000)
     rows = knows.limit(EXECUTORS, 10**9)
-    assert 0.25 / Pace(0.25, 0.5e-6).seconds(rows) == pytest.approx(0.1)
+    whole = Pace(0.25, 0.5e-6).seconds(rows) + TRIGGER
+    assert (0.25 + TRIGGER) / whole == pytest.approx(0.1)
+
+
+def test_one_disturbed_batch_does_not_decide():
+    """The first batch of the executors starts workers; a later one met a busy machine."""
+    knows = Placement(cores=2).after(EXECUTORS, 1_600_000, 11.5)
+    assert knows.executors_pace == Placement(cores=2).executors_pace
+    calm = knows.after(EXECUTORS, 4_000_000, 0.8)
+    odd = calm.after(EXECUTORS, 4_000_000, 60.0)
+    assert odd.executors_pace.per_row < 2 * calm.executors_pace.per_row
 
 
 def test_settings():

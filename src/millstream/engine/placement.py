@@ -14,8 +14,14 @@ AUTO, DRIVER, EXECUTORS = "auto", "driver", "executors"
 LEARNS = 0.3
 """The weight of the last batch beside what is known from those before it."""
 
+ODD = 4
+"""What is so many times as much as before, or as little, counts as that at most."""
+
 TRAVEL = 0.25
 """Seconds that a batch takes through the executors before it was measured."""
+
+TRIGGER = 0.04
+"""Seconds that Spark takes between two batches, whoever carries them."""
 
 OVERHEAD = 0.1
 """The share of a batch that its fixed cost may be, where rows are waiting."""
@@ -56,12 +62,13 @@ class Pace:
         return replace(self, per_row=_nearer(self.per_row, (seconds - self.fixed) / rows))
 
     def rows_for(self, share: float) -> int:
-        """How many rows a batch needs so that its fixed cost is that share of it.
+        """How many rows a batch needs so that its fixed cost, the trigger's included, is that share
+        of it.
 
-        >>> Pace(0.1, 1e-6).rows_for(0.1)
+        >>> Pace(0.06, 1e-6).rows_for(0.1)
         900000
         """
-        return round(self.fixed * (1 / share - 1) / self.per_row)
+        return round((self.fixed + TRIGGER) * (1 / share - 1) / self.per_row)
 
 
 @dataclass(frozen=True)
@@ -110,11 +117,14 @@ class Placement:
         return max(1, min(sizes[best], max(FIRST, self.typical * GROWS), most))
 
     def after(self, place: str, rows: int, seconds: float) -> Placement:
-        """What is known after a batch."""
+        """What is known after a batch. The first one of the executors tells nothing: workers start
+        and code is compiled."""
         known = replace(self, typical=rows)
         if place == DRIVER:
             return replace(known, driver=self.driver.after(rows, seconds))
-        return replace(known, executors=self.executors_pace.after(rows, seconds))
+        first = self.executors is None
+        there = self.executors_pace if first else self.executors_pace.after(rows, seconds)
+        return replace(known, executors=there)
 
 
 def planned_rows(tasks: Iterable[ReadTask], typical: int) -> int:
@@ -139,5 +149,5 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _nearer(known: float, seen: float) -> float:
-    """A little nearer to what was seen, and never nothing."""
-    return max(known + LEARNS * (seen - known), known / 10)
+    """A little nearer to what was seen. One batch that was disturbed does not decide."""
+    return known + LEARNS * (min(max(seen, known / ODD), known * ODD) - known)
