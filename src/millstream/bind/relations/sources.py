@@ -10,6 +10,7 @@ from sqlglot import exp
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.window_columns import hidden_columns
 from millstream.bind.names.scope import Member, Scope
+from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.times import domain_of
@@ -156,6 +157,8 @@ class Sources:
         return found.side(node.name.lower())
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
+        if (window := window_in_from(call, self.text)) is not None:
+            return window
         name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
         place = place_of(call, self.text)
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -14,6 +15,10 @@ from millstream.lang.interval import LONGEST, Interval, interval_of, interval_of
 from millstream.lang.nodes import StreamWindow
 
 OPENINGS = ("Now", "Range", "Rows", "Partition By", "Unbounded", "Tumble", "Hop", "Session")
+CLAUSE_KINDS = {"TUMBLING": "Tumble", "HOPPING": "Hop", "SESSION": "Session"}
+LENGTH_IN_CLAUSE = re.compile(r"\d+\s+[A-Za-z]+")
+"""Windows behind the word WINDOW, as ksqlDB writes them, and the lengths in them."""
+
 EXAMPLE = "Write for example [Range 5 Minutes], [Rows 100] or [Now]."
 
 
@@ -33,6 +38,27 @@ class Windows(Core):
         window = self.expression(StreamWindow(**args))
         window.meta["span"] = (first.start, self._prev.end + 1)
         return window
+
+    def refuse_window_clause(self, stream: str) -> None:
+        """Stop at `WINDOW TUMBLING (SIZE 5 MINUTES)`, and show the same window in brackets."""
+        kind = self._next.text.upper() if self._next else ""
+        if self._curr.text.upper() != "WINDOW" or kind not in CLAUSE_KINDS:
+            return
+        first = self._curr
+        while self._curr and self._curr.token_type not in (TokenType.R_PAREN, TokenType.SEMICOLON):
+            self._advance()
+        written = self.sql[first.start : self._prev.end + 1]
+        length, every = (*LENGTH_IN_CLAUSE.findall(written), "5 Minutes", "1 Minute")[:2]
+        every = f" Every {every.title()}" if kind == "HOPPING" else ""
+        window = f"[{CLAUSE_KINDS[kind]} {length.title()}{every}]"
+        self.guarded(
+            MillstreamError(
+                f"a window by {kind} is written in brackets after its stream",
+                hint=f"Write FROM {stream or 's'} {window}.",
+            ),
+            first,
+            self._curr or self._prev,
+        )
 
     def _parse_window_body(self) -> dict[str, Any]:
         if self._match_text_seq("NOW"):
@@ -106,7 +132,7 @@ class Windows(Core):
             )
         if not self._match(TokenType.ROWS):
             self.expect(
-                "Rows or Session in a partitioned window",
+                f"{'Rows' if length else 'Rows or Session'} in a partitioned window",
                 hint=f"Write [Partition By {names} Rows 5], or leave Partition By out.",
             )
         window = self._parse_rows_window(self._parse_count("Rows"), length)
@@ -117,7 +143,7 @@ class Windows(Core):
         if self._curr and self._curr.text.upper() in ("SLIDE", "EVERY"):
             self.fail(
                 f"a window by Tumble takes no {self._curr.text}",
-                hint=f"Write [Hop {length} Every …] for slots that overlap.",
+                hint=f"Write [Hop {_as_read(length)} Every …] for slots that overlap.",
             )
         return {"kind": "tumble", "range": length, **self._parse_slot_offset()}
 
@@ -125,7 +151,8 @@ class Windows(Core):
         length = self._some_length("Hop")
         if not self._match_text_seq("EVERY"):
             self.expect(
-                "Every in a window by Hop", hint=f"Write for example [Hop {length} Every {length}]."
+                "Every in a window by Hop",
+                hint=f"Say how often: [Hop {_as_read(length)} Every …].",
             )
         every = self._some_length("Every")
         return {"kind": "hop", "range": length, "slide": every, **self._parse_slot_offset()}
@@ -141,7 +168,7 @@ class Windows(Core):
         first, length = self._curr, self.read_length(word)
         if not length.amount:
             error = MillstreamError(
-                f"{word} takes a length of more than 0", hint=f"Write for example {word} 5 Minutes."
+                f"the length after {word} cannot be 0", hint=f"Write for example {word} 5 Minutes."
             )
             self.guarded(error, first, self._prev)
         return length
@@ -256,3 +283,8 @@ class Windows(Core):
             )
             self.guarded(error, first, self._prev)
         return self._prev
+
+
+def _as_read(length: Interval) -> str:
+    """A length in a message: `5 Minutes`."""
+    return str(length).title()
