@@ -164,7 +164,8 @@ def has_ties(catalog: Catalog, query: AnyQuery) -> bool:
     """Whether the order of rows of one instant is defined.
 
     Rows that are those of one base stream, filtered and projected, go by arrival; those of
-    groups, joins, sets and slots that overlap by their values. A row with a scalar subquery may count as either.
+    groups, joins, sets and slots that overlap by their values. A row with a scalar subquery may
+    count as either.
     """
     if isinstance(query, SetOperation) or query.distinct or query.is_grouped:
         return True

@@ -39,9 +39,7 @@ def content(window: Window, names: list[str], elements: list[Element], at: int) 
             return [e for e in elements if e.ts <= point <= e.ts + window.range]
         case "tumble" | "hop":
             end = slot_end(window, at)
-            return [
-                replace(e, number=(e.number, end)) for e in elements if in_slot(window, end, e)
-            ]
+            return [replace(e, number=(e.number, end)) for e in elements if in_slot(window, end, e)]
         case "session":
             return [e for held, _ in sessions_at(window, names, elements, at) for e in held]
     return rows_content(window, names, [e for e in elements if e.ts <= at], at)

@@ -12,7 +12,8 @@ def pull_filter_above_window(node: Node) -> Node | None:
         S [Range T]                 Filter C
           Filter C           →        S [Range T]
 
-    Sound because a window by time treats every tuple by itself; windows by rows and sessions do not.
+    Sound because a window by time treats every tuple by itself; windows by rows and
+    sessions do not.
 
     The optimizer goes the other way, so this is not among RULES. It gives the form in which
     queries can be compared: two that differ in their filters have the window in common, which may

@@ -24,9 +24,9 @@ def push_filter_below_partitions(node: Node) -> Node | None:
     match node:
         case Filter(condition=condition, input=GroupBy(keys=keys) as below) if keys:
             pass
-        case Filter(
-            condition=condition, input=(TopK() | Rows() | Session()) as below
-        ) if below.partition_by:
+        case Filter(condition=condition, input=(TopK() | Rows() | Session()) as below) if (
+            below.partition_by
+        ):
             keys = below.partition_by
         case _:
             return None

@@ -1,4 +1,4 @@
-"""Windows in brackets: `[Now]`, `[Range 5 Minutes]`, `[Partition By a Rows 3]`, `[Tumble 1 Hour]`."""
+"""Windows in brackets: `[Now]`, `[Range 5 Minutes]`, `[Rows 3 Slide 1]`, `[Tumble 1 Hour]`."""
 
 from __future__ import annotations
 
