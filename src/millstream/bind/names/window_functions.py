@@ -62,8 +62,8 @@ def window_of_group(node: exp.Column, text: str) -> MillstreamError | None:
 
 
 def _error(node: exp.Expr, text: str, hint: str) -> MillstreamError:
-    called = _name(node).upper()
-    message = f"{called}(…) is not a function here: a window stands in brackets after its stream"
+    called = f'function "{_name(node)}" does not exist'
+    message = f"{called}: a window stands in brackets after its stream"
     return MillstreamError(message, place_of(node, text), hint=hint)
 
 

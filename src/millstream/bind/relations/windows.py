@@ -47,15 +47,7 @@ def bind_window(
             step = length_in(slide, domain, name, _piece(place, "slide"))
             return RangeSlide(length, step, stream)
         case "tumble" | "hop":
-            _check_time(window, domain, name, place)
-            length = length_in(window.range, domain, name, _piece(place, window.kind))
-            every = length
-            if slide is not None:
-                every = length_in(slide, domain, name, _piece(place, "every"))
-            offset = 0
-            if window.offset is not None:
-                offset = length_in(window.offset, domain, name, _piece(place, "offset"))
-            return Hop(length, every, offset % every, stream)
+            return _slots(window, stream, domain, name, place)
         case "session":
             _check_time(window, domain, name, place)
             gap = length_in(window.range, domain, name, _piece(place, "session"))
@@ -114,6 +106,20 @@ def length_in(
             f"{interval} is longer than a window can be", place, hint="Write [Range Unbounded]."
         )
     return interval.amount
+
+
+def _slots(
+    window: StreamWindow, stream: Node, domain: Domain, name: str, place: Place | None
+) -> Hop:
+    """Tumble is a Hop whose slots lie side by side."""
+    _check_time(window, domain, name, place)
+    length = length_in(window.range, domain, name, _piece(place, window.kind))
+    every, offset = length, 0
+    if window.slide is not None:
+        every = length_in(window.slide, domain, name, _piece(place, "every"))
+    if window.offset is not None:
+        offset = length_in(window.offset, domain, name, _piece(place, "offset"))
+    return Hop(length, every, offset % every, stream)
 
 
 def _check_time(window: StreamWindow, domain: Domain, name: str, place: Place | None) -> None:
