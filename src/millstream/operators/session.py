@@ -53,7 +53,7 @@ class Session(Node):
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("rows", "rows of the last two sessions", Structure.HASH, Extent.OWN),
         StatePart("sessions", "the newest session", Structure.GROUPS, Extent.PARTITIONS),
-        StatePart("due", "sessions that may end", Structure.DUE, Extent.PARTITIONS),
+        StatePart("due", "sessions that may end", Structure.DUE, Extent.GAP),
     )
 
     partition_by: tuple[str, ...]

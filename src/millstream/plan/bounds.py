@@ -77,6 +77,9 @@ def bound(node: Node, kept: StatePart) -> str:
         case Extent.PARTITIONS:
             assert isinstance(node, Rows | Session)
             return _partitions(node)
+        case Extent.GAP:
+            assert isinstance(node, Session)
+            return f"{_rows_of(node.input)} in the last {length_words(node.gap, node)}"
         case Extent.OPEN:
             return "rows of instants that are not final yet"
         case Extent.ONE:
