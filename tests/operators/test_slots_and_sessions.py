@@ -147,3 +147,41 @@ def test_when_the_last_rows_are_complete(window: str, last: int, end: int, tmp_p
     while not plan.is_window:
         (plan,) = plan.inputs
     assert plan.closes(last) == end
+
+
+@pytest.mark.slow
+def test_sessions_of_more_partitions_than_a_table_holds(tmp_path: Path) -> None:
+    """Over 32,768 partitions are an index, of which a step reads and writes what it touches."""
+    chance = random.Random(5)
+    times = sorted(chance.randrange(10**6) for _ in range(90_000))
+    lines = [
+        "ts,who,n",
+        *(f"{t},{chance.randrange(40_000)},{t % 7}" for t in times),
+        "9000000,-1,0",
+    ]
+    (tmp_path / "clicks.csv").write_text("\n".join(lines) + "\n")
+    stream = "CREATE STREAM clicks (ts int, who int, n int) ORDER BY ts SOURCE 'clicks.csv';"
+    script = f"""{stream}
+      CREATE VIEW each AS SELECT Istream(who, window_start, window_end, count(*), sum(n))
+        FROM clicks [Partition By who Session 100000] GROUP BY who, window_start, window_end;
+      CREATE VIEW present AS SELECT count(*) AS clicks, sum(n) AS total
+        FROM clicks [Partition By who Session 100000];"""
+    results = run_script(script, tmp_path, {"batch_rows": "4000", "buckets": "1"})
+    table = duckdb.connect()
+    table.execute(f"CREATE TABLE clicks AS SELECT * FROM '{tmp_path}/clicks.csv' WHERE who >= 0")
+    table.execute(
+        """CREATE TABLE numbered AS SELECT *, sum(begins) OVER (PARTITION BY who ORDER BY ts) AS s
+           FROM (SELECT *, coalesce((ts - lag(ts) OVER (PARTITION BY who ORDER BY ts)
+                                     > 100000)::INT, 1) AS begins FROM clicks)"""
+    )
+    sessions = table.execute(
+        "SELECT who, min(ts), max(ts), count(*), sum(n)::BIGINT FROM numbered GROUP BY who, s"
+    ).fetchall()
+    last = table.execute(
+        """SELECT count(*), sum(n)::BIGINT
+           FROM (SELECT *, max(s) OVER (PARTITION BY who) AS newest FROM numbered)
+           WHERE s = newest"""
+    ).fetchall()
+    found = zip(*(column.to_pylist() for column in results["each"].columns[1:]))
+    assert sorted(found) == sorted(sessions)
+    assert [tuple(row.values()) for row in results["present"].to_pylist()] == last

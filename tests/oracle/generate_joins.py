@@ -7,7 +7,13 @@ from random import Random
 
 from .forms import STREAM_OPERATORS, is_monotonic, is_static, rests_on, table_of
 from .generate_expressions import as_column, condition
-from .generate_plain import Readable, columns_in, random_window
+from .generate_plain import (
+    Readable,
+    columns_in,
+    random_partition,
+    random_slots,
+    random_window,
+)
 from .infer import query_columns
 from .spec import Between, Bin, Columns, Expr, Join, Lit, Query, Script, Source, SpecError, Window
 
@@ -74,6 +80,8 @@ class Joins:
 
     def window(self, readable: Readable) -> Window | None:
         """Every kind; more often than not one that holds a few rows for a while."""
+        if self.chance("slots"):
+            return random_slots(self.rng, random_partition(self.rng, readable), readable.unit)
         if self.rng.random() < 0.6:
             return random_window(self.rng, readable)
         length = self.rng.choice((3, 4, 5, 8, 12)) * readable.unit
