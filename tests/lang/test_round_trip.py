@@ -18,6 +18,14 @@ CASES = [
         'SELECT b.* FROM "hot-items" b [Partition By a, b.c Rows 3 Range 1 Hour 30 Minutes]',
         'SELECT b.* FROM "hot-items" [PARTITION BY a, b.c ROWS 3 RANGE 90 MINUTES] AS b',
     ),
+    (
+        "SELECT * FROM s [Tumble 1 hour offset 5 Minutes], t [Hop 10 Every 5 Offset 2] b",
+        "SELECT * FROM s [TUMBLE 1 HOUR OFFSET 5 MINUTES], t [HOP 10 EVERY 5 OFFSET 2] AS b",
+    ),
+    (
+        "SELECT * FROM s [session 90 seconds], t [Partition By a, t.b Session 5], u [Tumble 3]",
+        "SELECT * FROM s [SESSION 90 SECONDS], t [PARTITION BY a, t.b SESSION 5], u [TUMBLE 3]",
+    ),
     ("Istream(SELECT a FROM s [Now])", "ISTREAM(SELECT a FROM s [NOW])"),
     (
         "Istream(SELECT a FROM s UNION ALL SELECT b FROM t)",

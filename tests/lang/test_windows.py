@@ -37,12 +37,28 @@ def window(text: str) -> StreamWindow:
         ("[Partition By a, s.b Rows 3]", "rows", None, 3, ["a", "b"], None),
         ("[Partition By a Rows 3 Range 1 day]", "rows", micros(86400 * SECOND), 3, ["a"], None),
         ("[Partition By a Range 2 Rows 3 Slide 4]", "rows", Interval(2, None), 3, ["a"], 4),
+        ("[Tumble 10]", "tumble", Interval(10, None), None, [], None),
+        ("[tumble 5 minutes offset 1 minute]", "tumble", micros(300 * SECOND), None, [], None),
+        ("[Hop 10 Every 5]", "hop", Interval(10, None), None, [], Interval(5, None)),
+        ("[HOP 1 Hour Every 90 s]".replace("90 s", "90 sec"), "hop", micros(3600 * SECOND), None,
+         [], micros(90 * SECOND)),
+        ("[Hop INTERVAL '5' MINUTE Every INTERVAL '1' MINUTE Offset 3 seconds]", "hop",
+         micros(300 * SECOND), None, [], micros(60 * SECOND)),
+        ("[Session 30 Minutes]", "session", micros(1800 * SECOND), None, [], None),
+        ("[Session 0]", "session", Interval(0, None), None, [], None),
+        ("[Partition By a, s.b Session 5]", "session", Interval(5, None), None, ["a", "b"], None),
     ],
 )  # fmt: skip
 def test_windows(text, kind, length, rows, columns, slide) -> None:
     found = window(text)
     assert (found.kind, found.range, found.rows, found.slide) == (kind, length, rows, slide)
     assert [column.name for column in found.partition_by] == columns
+
+
+def test_slots_have_an_offset() -> None:
+    assert window("[Tumble 1 Hour Offset 5 Minutes]").offset == micros(300 * SECOND)
+    assert window("[Hop 9 Every 3 Offset 2]").offset == Interval(2, None)
+    assert window("[Hop 9 Every 3]").offset is None
 
 
 @pytest.mark.parametrize(

@@ -132,16 +132,29 @@ def check_source(catalog: Catalog, source: Source) -> None:
         return
     if not is_stream(script, source):
         raise SpecError(f"{source.name} has a window on a relation")
+    if source.window.has_bounds:
+        check_bounds(script, source)
     inner = view if isinstance(source.of, str) else source.of
     if source.window.kind == "rows" and inner is not None and not has_ties(catalog, inner):
         raise SpecError("which of equal instants comes last is left open")
+
+
+def check_bounds(script: Script, source: Source) -> None:
+    """Slots and sessions are of a time, and slots have a length."""
+    window, query = source.window, Query(source.of) if isinstance(source.of, str) else source.of
+    if domain_of(script, query) == "latent":
+        raise SpecError("a slot or session of a latent stream")
+    if window.kind != "session" and not window.range:
+        raise SpecError("a slot without a length")
+    if (window.kind == "hop") != bool(window.slide):
+        raise SpecError("a hop without a slide, or a slide without a hop")
 
 
 def check_non_retroactive(script: Script, query: Query) -> None:
     """One windowed base stream with a table that does not reach back."""
     first, *others = query.sources
     is_base = any(stream.name == first.of for stream in script.streams)
-    slides = first.window is not None and first.window.slide
+    slides = first.window is not None and (first.window.slide or first.window.has_bounds)
     kinds = {join.kind for join in query.joins}
     if len(others) != 1 or not is_base or slides or not kinds <= {"inner", "left"}:
         raise SpecError("a table that is not retroactive joins one stream")
@@ -151,7 +164,8 @@ def has_ties(catalog: Catalog, query: AnyQuery) -> bool:
     """Whether the order of rows of one instant is defined.
 
     Rows that are those of one base stream, filtered and projected, go by arrival; those of
-    groups, joins and sets by their values. A row with a scalar subquery may count as either.
+    groups, joins, sets and slots that overlap by their values. A row with a scalar subquery may
+    count as either.
     """
     if isinstance(query, SetOperation) or query.distinct or query.is_grouped:
         return True

@@ -17,13 +17,16 @@ class Fact(NamedTuple):
     `identity` says which one it is: the element's number, pairs of those that were joined, the
     group and its members, the value of what has no copies. Two instants with the same
     identities saw nothing enter or leave. `ts` and `order` are those of the stream row it comes
-    from; None when it comes from none or several, () when it never changes.
+    from; None when it comes from none or several, () when it never changes. `order` ranks it among
+    the facts of an instant, and rows of slots that overlap are ranked by their values alone;
+    `arrival` is that of the stream row in the slot.
     """
 
     identity: object
     ts: int | None
     order: tuple | None
     row: Row
+    arrival: int | None = None
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ __all__ = ["FOCUSES", "random_case", "shrink", "write"]
 SOME = {
     **{"join": 0.35, "outer": 0.3, "set": 0.2, "distinct": 0.15, "filter": 0.3, "scalar": 0.2},
     **{"correlated": 0.4, "nested": 0.25, "order": 0.3, "topk": 0.15},
-    **{"table": 0.3, "past": 0.05, "collect": 0.3},
+    **{"table": 0.3, "past": 0.05, "collect": 0.3, "slots": 0.1},
 }
 """How often a query has each of the constructs, where all may occur."""
 
@@ -36,6 +36,7 @@ FOCUSES: dict[str, dict[str, float]] = {
     "past": {"past": 0.8},
     "collect": {"collect": 0.9, "group": 1.0},
     "order": {"order": 1.0, "join": 0.3},
+    "slots": {"slots": 0.9, "join": 0.25, "nested": 0.2, "filter": 0.2, "group": 0.3},
     "mix": SOME,
 }
 """What a case can be about: the name of a focus, and how often its queries have each construct."""

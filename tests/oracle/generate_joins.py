@@ -7,7 +7,13 @@ from random import Random
 
 from .forms import STREAM_OPERATORS, is_monotonic, is_static, rests_on, table_of
 from .generate_expressions import as_column, condition
-from .generate_plain import Readable, random_window
+from .generate_plain import (
+    Readable,
+    columns_in,
+    random_partition,
+    random_slots,
+    random_window,
+)
 from .infer import query_columns
 from .spec import Between, Bin, Columns, Expr, Join, Lit, Query, Script, Source, SpecError, Window
 
@@ -47,7 +53,7 @@ class Joins:
         tables = [t for t in self.script.tables if not t.retroactive]
         stream = rng.choice(self.script.streams)
         window = self.window(Readable(stream.name, stream.columns, self.readables()[0].unit))
-        if not tables or (window and window.slide):
+        if not tables or (window and (window.slide or window.has_bounds)):
             raise SpecError("nothing to join")
         table = rng.choice(tables)
         first = Source(stream.name, window, f"x{self.mark()}"), stream.columns
@@ -70,10 +76,12 @@ class Joins:
         readable = self.pick(count)
         alias = f"x{self.mark()}" if count > 1 or depth or rng.random() < 0.4 else None
         window = None if readable.is_relation else self.window(readable)
-        return Source(readable.name, window, alias), readable.columns
+        return Source(readable.name, window, alias), columns_in(window, readable)
 
     def window(self, readable: Readable) -> Window | None:
         """Every kind; more often than not one that holds a few rows for a while."""
+        if self.chance("slots"):
+            return random_slots(self.rng, random_partition(self.rng, readable), readable.unit)
         if self.rng.random() < 0.6:
             return random_window(self.rng, readable)
         length = self.rng.choice((3, 4, 5, 8, 12)) * readable.unit
@@ -104,7 +112,9 @@ class Joins:
         window = None
         if query.output or is_monotonic(self.script, query):
             unit = self.readables()[0].unit
-            window = self.window(Readable("", columns, unit))
+            readable = Readable("", columns, unit)
+            window = self.window(readable)
+            columns = columns_in(window, readable)
         return Source(query, window, f"x{self.mark()}"), columns
 
     def check_size(self, sources: list[Source]) -> None:

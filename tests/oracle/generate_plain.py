@@ -6,7 +6,7 @@ from random import Random
 from .forms import form_of
 from .generate_expressions import as_column, condition, number, scalar
 from .generate_rows import random_stream, random_table
-from .infer import Scope, aggregate_type, catalog_of
+from .infer import Scope, aggregate_type, catalog_of, window_columns
 from .spec import (
     Aggregate,
     Bin,
@@ -23,6 +23,7 @@ from .spec import (
     StreamSpec,
     Window,
 )
+from .windows import BOUNDS
 
 SECOND = 1_000_000
 STREAM_OUTPUTS = ("istream", "istream", "dstream", "rstream")
@@ -43,6 +44,7 @@ class Readable:
     columns: Columns
     unit: int
     is_relation: bool = False
+    is_latent: bool = False
 
     def names(self, *types: str) -> list[str]:
         return [name for name, type_ in self.columns if type_ in types]
@@ -75,14 +77,15 @@ def random_streams(rng: Random) -> tuple[StreamSpec, ...]:
 
 
 def stream_source(stream: StreamSpec) -> Readable:
-    return Readable(stream.name, stream.columns, SECOND if stream.domain == "timestamp" else 1)
+    unit = SECOND if stream.domain == "timestamp" else 1
+    return Readable(stream.name, stream.columns, unit, is_latent=stream.domain == "latent")
 
 
 def derived_source(script: Script, derived: Derived, sources: list[Readable]) -> Readable:
-    unit = next(source.unit for source in sources if source.name == derived.query.source)
+    below = next(source for source in sources if source.name == derived.query.source)
     is_relation = form_of(script, derived.query) == "relation"
     columns = catalog_of(script).named[derived.name]
-    return Readable(derived.name, columns, unit, is_relation)
+    return Readable(derived.name, columns, below.unit, is_relation, below.is_latent)
 
 
 def random_derived(rng: Random, name: str, source: Readable, script: Script) -> Derived:
@@ -115,7 +118,7 @@ def random_query(rng: Random, source: Readable, script: Script, allowed: tuple[s
         output=rng.choice(OUTPUTS),
         style=tuple(word for word in ("around", "alias_first") if rng.random() < 0.3),
     )
-    columns = source.columns
+    columns = columns_in(query.window, source)
     tables = [t for t in script.tables if not set(t.columns) & set(columns)]
     if tables and rng.random() < 0.35:
         table = rng.choice(tables)
@@ -130,13 +133,22 @@ def random_query(rng: Random, source: Readable, script: Script, allowed: tuple[s
     return replace(query, select=random_select(rng, columns, mark))
 
 
+def columns_in(window: Window | None, source: Readable) -> Columns:
+    """The columns of a source in a window, with those that the window gives."""
+    if window is None or not window.has_bounds:
+        return source.columns
+    time = "timestamp" if source.unit == SECOND else "bigint"
+    return source.columns + window_columns(source.columns, time)
+
+
 def qualified(rng: Random, query: Query, source: Readable, columns: Columns) -> Columns:
     """Some of the source's columns under their qualified names."""
     prefix = query.alias or source.name
     if rng.random() < 0.7:
         return columns
-    own = tuple((f"{prefix}.{name}", type_) for name, type_ in source.columns)
-    return own + columns[len(source.columns) :]
+    mine = columns_in(query.window, source)
+    own = tuple((f"{prefix}.{name}", type_) for name, type_ in mine)
+    return own + columns[len(mine) :]
 
 
 def random_window(rng: Random, source: Readable) -> Window | None:
@@ -145,6 +157,8 @@ def random_window(rng: Random, source: Readable) -> Window | None:
     length = rng.choice((0, 1, 2, 3, 5, 5, 8, 12)) * unit
     rows = rng.choice((1, 1, 2, 3, 4, 6))
     by = random_partition(rng, source)
+    if not source.is_latent and rng.random() < 0.2:
+        return random_slots(rng, by, unit)
     match rng.choices(range(10), (10, 6, 8, 16, 3, 12, 10, 8, 8, 8))[0]:
         case 0:
             return None
@@ -169,6 +183,19 @@ def random_window(rng: Random, source: Readable) -> Window | None:
             return Window("range", range=length, slide=slide)
     by = by if rng.random() < 0.5 else ()
     return Window("rows", rows=rows, partition_by=by, slide=rng.choice((1, 2, 2, 3, 4)))
+
+
+def random_slots(rng: Random, by: tuple[str, ...], unit: int) -> Window:
+    """Slots side by side, overlapping or with gaps between, and sessions."""
+    length, every = (rng.choice((1, 2, 3, 4, 5, 7)) * unit for _ in range(2))
+    offset = rng.choice((0, 0, 0, 1, 2, 9)) * unit
+    match rng.randrange(4):
+        case 0:
+            return Window("tumble", range=length, offset=offset)
+        case 1:
+            return Window("hop", range=length, slide=every, offset=offset)
+    gap = rng.choice((0, 1, 1, 2, 2, 3, 5)) * unit
+    return Window("session", range=gap, partition_by=by if rng.random() < 0.6 else ())
 
 
 def random_partition(rng: Random, source: Readable) -> tuple[str, ...]:
@@ -254,6 +281,7 @@ def random_having(rng: Random, aggregate: Aggregate, columns: Columns) -> Expr:
 def random_groups(rng: Random, columns: Columns, mark: str) -> tuple[Item, ...]:
     """Grouping columns of small range; sometimes an expression."""
     good = [name for name, type_ in columns if type_ in ("int", "bigint", "string", "boolean")]
+    good += [name for name, _ in columns if as_column(name).name in BOUNDS and name not in good]
     if not good or rng.random() < 0.3:
         return ()
     names = rng.sample(good, min(len(good), rng.choice((1, 1, 1, 2))))

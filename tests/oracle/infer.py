@@ -151,6 +151,27 @@ def merged_names(query: Query) -> set[str]:
 
 
 def source_columns(source: Source, catalog: Catalog) -> Columns:
+    """The columns of a source, and those that its window gives; its own hide these."""
+    own = own_columns(source, catalog)
+    if source.window is None or not source.window.has_bounds:
+        return own
+    return own + window_columns(own, source_time(source, catalog))
+
+
+def window_columns(own: Columns, time: str) -> Columns:
+    names = ("window_start", "window_end")
+    return tuple((name, time) for name in names if name not in dict(own))
+
+
+def source_time(source: Source, catalog: Catalog) -> str:
+    """The type of the instants of a source."""
+    from .forms import domain_of
+
+    query = Query(source.of) if isinstance(source.of, str) else source.of
+    return "timestamp" if domain_of(catalog.script, query) == "timestamp" else "bigint"
+
+
+def own_columns(source: Source, catalog: Catalog) -> Columns:
     if not isinstance(source.of, str):
         return query_columns(source.of, catalog)
     if source.of not in catalog.named:

@@ -105,7 +105,7 @@ def pair(join: Join, left: Part, right: Part) -> Part:
     """Two facts as one. It keeps the order of one that is joined with what never changes."""
     (a, _), (b, _) = left, right
     one = a if b.order == () else b if a.order == () else Fact(None, None, None, ())
-    fact = Fact((a.identity, b.identity), one.ts, one.order, a.row + b.row)
+    fact = Fact((a.identity, b.identity), one.ts, one.order, a.row + b.row, one.arrival)
     return fact, together(join, left[1], right[1])
 
 

@@ -122,7 +122,7 @@ def by_time(aggregate: Aggregate, members: list[Pair]) -> list[Env]:
         def moment(member: Pair) -> tuple:
             fact, env = member
             value = value_of(aggregate.argument, env)
-            return fact.ts, fact.order[0], (value is not None, value)
+            return fact.ts, fact.arrival, (value is not None, value)
 
         members = sorted(members, key=moment)
     return [env for _, env in members]

@@ -189,7 +189,13 @@ def smaller_sources(entry: Query | Join) -> Iterator:
 def smaller_windows(window: Window | None) -> Iterator[Window | None]:
     if window is None:
         return
-    if window.slide:
+    if window.has_bounds:
+        yield replace(window, kind="range", slide=None, offset=0, partition_by=())
+        if window.offset:
+            yield replace(window, offset=0)
+        if window.kind == "hop":
+            yield replace(window, kind="tumble", slide=None)
+    elif window.slide:
         yield replace(window, slide=None)
     if window.partition_by:
         for names in without_pieces(window.partition_by):

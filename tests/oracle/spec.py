@@ -196,13 +196,27 @@ Expr = Col | Lit | Bin | Not | IsNull | Between | InList | Like | Case | Coalesc
 
 @dataclass(frozen=True)
 class Window:
-    """A window of §3; `range` and the slide of a range in instants, `rows` None for unbounded."""
+    """A window of §3; `range` and the slide of a range in instants, `rows` None for unbounded.
 
-    kind: str  # now, range, unbounded, rows
+    The length of a slot and the gap between sessions are `range`; a hop has a slot every `slide`.
+    """
+
+    kind: str  # now, range, unbounded, rows, tumble, hop, session
     range: int | None = None
     rows: int | None = None
     partition_by: tuple[str, ...] = ()
     slide: int | None = None
+    offset: int = 0
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether its rows have the columns window_start and window_end."""
+        return self.kind in ("tumble", "hop", "session")
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether a row may be in several slots."""
+        return self.kind == "hop" and (self.range or 0) > (self.slide or 0)
 
 
 @dataclass(frozen=True)

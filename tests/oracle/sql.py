@@ -192,7 +192,14 @@ def window_sql(window: Window, domain: str) -> str:
         case "range":
             slide = slide_sql(window, domain)
             return f"[Range {duration_sql(window.range, domain)}{slide}]"
+        case "tumble" | "hop":
+            every = f" Every {duration_sql(window.slide, domain)}" if window.slide else ""
+            offset = f" Offset {duration_sql(window.offset, domain)}" if window.offset else ""
+            length = duration_sql(window.range, domain)
+            return f"[{window.kind.capitalize()} {length}{every}{offset}]"
     by = f"Partition By {', '.join(window.partition_by)} " if window.partition_by else ""
+    if window.kind == "session":
+        return f"[{by}Session {duration_sql(window.range, domain)}]"
     rows = "Unbounded" if window.rows is None else window.rows
     range_ = f" Range {duration_sql(window.range, domain)}" if window.range is not None else ""
     slide = f" Slide {window.slide}" if window.slide else ""

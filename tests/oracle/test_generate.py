@@ -97,6 +97,8 @@ def is_select_project(case: Script, query: Query) -> bool:
     """Over one base stream, and tables that never change beside it."""
     if not isinstance(query, Query) or query.is_grouped or query.distinct or query.limit:
         return False
+    if query.window is not None and query.window.has_bounds:  # it may name the columns of these
+        return False
     tables = {table.name for table in case.tables if table.is_static}
     joins = all(j.source in tables and j.kind in ("inner", "left", "cross") for j in query.joins)
     is_base = query.source in {stream.name for stream in case.streams}

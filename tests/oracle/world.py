@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from .facts import Fact, Timeline
 from .forms import STREAM_OPERATORS, bases_of, domain_of, is_stream, leaves_of
-from .infer import Catalog, source_columns
+from .infer import Catalog, own_columns, source_columns
 from .joins import Moment
 from .outputs import stream_of
 from .relations import facts_of
 from .spec import AnyQuery, Row, Script, Source, StreamSpec, Window, instant_of
 from .tables import History, history_of
-from .windows import Element, content, in_order, turning_points
+from .windows import Element, bounded, in_order, turning_points
 
 DENSE = 5_000
 """Up to so many instants, each is visited; above, only those at which something can change."""
@@ -148,10 +148,13 @@ class Run:
         """What a source holds at an instant: a window's content, or a relation."""
         if not self.is_stream(leaf):
             return self.world.relations[leaf.of].at(at)
-        names = [name for name, _ in source_columns(leaf, self.world.catalog)]
+        columns = source_columns(leaf, self.world.catalog)
+        names = [name for name, _ in own_columns(leaf, self.world.catalog)]
         window = leaf.window or Window("unbounded")
-        found = content(window, names, self.elements_of(leaf), at)
-        return [Fact(e.number, e.ts, e.order, e.row) for e in found]
+        found = bounded(window, columns, names, self.elements_of(leaf), at)
+        if window.overlaps:
+            return [Fact(e.number, e.ts, (0,), e.row, e.order[0]) for e in found]
+        return [Fact(e.number, e.ts, e.order, e.row, e.order[0]) for e in found]
 
     def elements_of(self, leaf: Source) -> list[Element]:
         """The elements of a stream; a query in FROM is one by its operator, or Istream."""

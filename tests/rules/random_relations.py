@@ -29,6 +29,7 @@ from millstream.operators import (
     Dstream,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -42,6 +43,7 @@ from millstream.operators import (
     Rows,
     Rstream,
     SemiJoin,
+    Session,
     SingleJoin,
     TopK,
     Unbounded,
@@ -119,9 +121,19 @@ class Relations:
             RangeSlide(rng.choice((None, 2, 5)), rng.choice((2, 3)), stream),
             Rows(rng.randint(1, 4), tuple(names), rng.choice((None, None, 3)), 1, stream),
             Rows(rng.randint(1, 4), tuple(names), None, rng.choice((1, 2)), stream),
+            self.bounded(Hop(rng.randint(1, 6), rng.choice((2, 3, 5)), rng.choice((0, 1)), stream)),
+            self.bounded(Session(tuple(names), rng.randint(0, 3), stream)),
         )
         window = rng.choice(options)
         return self.tested(window) if rng.random() < 0.3 else window
+
+    def bounded(self, window: Node) -> Node:
+        """A window with its bounds under names of their own, or without them."""
+        names = list(window.schema.names)
+        kept = names if self.rng.random() < 0.6 else names[: len(window.input_schema.names)]
+        new = {name: self.name() for name in ("window_start", "window_end")}
+        outputs = [(new.get(f.name, f.name), Column(f.name, f.type)) for f in window.schema]
+        return Project(tuple(o for o in outputs if o[1].name in kept), window)
 
     def derived(self, depth: int) -> Node:
         """A window on a stream that comes from a relation."""

@@ -31,6 +31,7 @@ class Extent(Enum):
     OWN = "the rows of the output"
     SLIDE = "the rows of one slide"
     PARTITIONS = "the partitions of a window"
+    GAP = "the rows that came within the gap that ends a session"
     OPEN = "rows of instants that are not final yet"
     ONE = "one row"
 

@@ -58,9 +58,13 @@ class Generator(SqlGenerator):
         if expression.rows is not None:
             words.append(f"ROWS {expression.rows}")
         if expression.range is not None:
-            words.append(f"RANGE {expression.range}")
+            word = "RANGE" if expression.kind in ("range", "rows") else expression.kind.upper()
+            words.append(f"{word} {expression.range}")
         if expression.slide is not None:
-            words.append(f"SLIDE {expression.slide}")
+            word = "EVERY" if expression.kind == "hop" else "SLIDE"
+            words.append(f"{word} {expression.slide}")
+        if expression.offset is not None:
+            words.append(f"OFFSET {expression.offset}")
         return f"[{' '.join(words)}]"
 
     def intdiv_sql(self, expression: exp.IntDiv) -> str:

@@ -13,8 +13,9 @@ FORMS = ("streamed", "complete")
 class StreamWindow(exp.Expression):
     """A window in brackets after a stream, in `table.args["stream_window"]`.
 
-    `kind` is "now", "range", "rows" or "unbounded". A slide by time is an Interval, a slide by
-    tuples an int.
+    `kind` is "now", "range", "rows", "unbounded", "tumble", "hop" or "session". A slide by time is
+    an Interval, a slide by tuples an int. The length of slots and the gap between sessions are in
+    `range`; how often a Hop has a slot is in `slide`, as an Interval.
     """
 
     arg_types = {  # noqa: RUF012
@@ -23,6 +24,7 @@ class StreamWindow(exp.Expression):
         "rows": False,
         "partition_by": False,
         "slide": False,
+        "offset": False,
     }
 
     @property
@@ -44,6 +46,10 @@ class StreamWindow(exp.Expression):
     @property
     def slide(self) -> Interval | int | None:
         return self.args.get("slide")
+
+    @property
+    def offset(self) -> Interval | None:
+        return self.args.get("offset")
 
 
 class ToStream(exp.Expression, exp.Query):

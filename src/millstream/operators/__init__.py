@@ -7,6 +7,7 @@ from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
 from millstream.operators.filter import Filter
 from millstream.operators.group_by import GroupBy
+from millstream.operators.hop import Hop
 from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
@@ -19,6 +20,7 @@ from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
 from millstream.operators.scan import Scan
 from millstream.operators.semi_join import SemiJoin
+from millstream.operators.session import Session
 from millstream.operators.single_join import SingleJoin
 from millstream.operators.skew_split import SkewSplit
 from millstream.operators.stamp import Stamp
@@ -38,6 +40,8 @@ OPERATORS = (
     Unbounded,
     RangeSlide,
     Rows,
+    Hop,
+    Session,
     Filter,
     Project,
     LookupJoin,

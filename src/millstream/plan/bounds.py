@@ -20,6 +20,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -36,6 +37,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -68,14 +70,16 @@ def bound(node: Node, kept: StatePart) -> str:
             keys = node.required_distribution
             return _each(_and(keys), below) if keys else "one row"
         case Extent.OWN:
-            there = _last_rows(node) if isinstance(node, Rows) else content(node)
-            return there or "none: grows with every row"
+            return _own(node) or "none: grows with every row"
         case Extent.SLIDE:
-            assert isinstance(node, RangeSlide)
-            return f"rows of {length_words(node.slide, node)}"
+            assert isinstance(node, RangeSlide | Hop)
+            return f"rows of {length_words(_waits(node), node)}"
         case Extent.PARTITIONS:
-            assert isinstance(node, Rows)
+            assert isinstance(node, Rows | Session)
             return _partitions(node)
+        case Extent.GAP:
+            assert isinstance(node, Session)
+            return f"{_rows_of(node.input)} in the last {length_words(node.gap, node)}"
         case Extent.OPEN:
             return "rows of instants that are not final yet"
         case Extent.ONE:
@@ -120,6 +124,25 @@ def _values(there: str | None) -> str:
     return there if there == "one row" else f"different {there}"
 
 
+def _own(node: Node) -> str | None:
+    """What an operator keeps of its own rows; of windows, with rows that are still to enter."""
+    if isinstance(node, Session):
+        return _last_sessions(node)
+    return _last_rows(node) if isinstance(node, Rows) else content(node)
+
+
+def _waits(node: RangeSlide | Hop) -> int:
+    """How long a row is kept until it has come in for the last time."""
+    return node.slide if isinstance(node, RangeSlide) else max(node.length, node.every)
+
+
+def _last_sessions(node: Session) -> str:
+    rows = f"{_rows_of(node.input)} in the last 2 sessions"
+    if not node.partition_by:
+        return rows
+    return f"none: {rows} per {_and(node.partition_by)}, and ever more of these"
+
+
 def _last_rows(node: Rows) -> str:
     """What a window by count holds, with rows that are still to enter."""
     rows = _rows_of(node.input)
@@ -155,11 +178,11 @@ def _and(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def _partitions(node: Rows) -> str:
+def _partitions(node: Rows | Session) -> str:
     if not node.partition_by:
         return "one row"
     keys = _and(node.partition_by)
-    if node.length is None or node.slide > 1:
+    if isinstance(node, Session) or node.length is None or node.slide > 1:
         return f"none: grows with every new {keys}"
     return f"one row per {keys} in the last {length_words(node.length, node)}"
 
@@ -193,6 +216,15 @@ def _range_slide(node: RangeSlide) -> str | None:
 
 def _rows(node: Rows) -> str:
     return _last_rows(node).removeprefix("none: ")
+
+
+def _hop(node: Hop) -> str:
+    return f"{_rows_of(node.input)} in {length_words(node.length, node)}"
+
+
+def _session(node: Session) -> str:
+    each = f" per {_and(node.partition_by)}" if node.partition_by else ""
+    return f"{_rows_of(node.input)} in the last session{each}"
 
 
 def _group_by(node: GroupBy) -> str:
@@ -249,6 +281,8 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Unbounded: _unbounded,
     RangeSlide: _range_slide,
     Rows: _rows,
+    Hop: _hop,
+    Session: _session,
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,

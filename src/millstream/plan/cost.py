@@ -25,6 +25,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -41,6 +42,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -231,7 +233,11 @@ def _top_k(costs: Costs, node: TopK) -> float:
     return RANK * costs.events(node) + costs.kept(node)
 
 
-def _numbered(costs: Costs, node: Rows | TableScan) -> float:
+def _hop(costs: Costs, node: Hop) -> float:
+    return ROW * costs.rows(node) + MADE * costs.out(node)
+
+
+def _numbered(costs: Costs, node: Rows | Session | TableScan) -> float:
     return NUMBER * costs.rows(node)
 
 
@@ -259,6 +265,8 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Unbounded: _row,
     RangeSlide: _row,
     Rows: _numbered,
+    Hop: _hop,
+    Session: _numbered,
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,

@@ -18,6 +18,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -34,6 +35,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -114,6 +116,18 @@ def _of_partitions(node: Rows) -> list[Notice]:
     ]
 
 
+def _of_sessions(node: Session) -> list[Notice]:
+    if not node.partition_by:
+        return []
+    keys = ", ".join(node.partition_by)
+    return [
+        Notice(
+            f"the window keeps the last session of every partition of {keys} for good",
+            "Partition by columns of which there are not ever more values.",
+        )
+    ]
+
+
 def _of_groups(node: GroupBy) -> list[Notice]:
     if node.input.lifetime.bounded:
         return []
@@ -163,6 +177,8 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Unbounded: _nothing,
     RangeSlide: _nothing,
     Rows: _of_partitions,
+    Hop: _nothing,
+    Session: _of_sessions,
     Filter: _nothing,
     Project: _nothing,
     LookupJoin: _nothing,

@@ -21,6 +21,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -37,6 +38,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -143,6 +145,13 @@ def _by_name(node: Node) -> Lineage:
     return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
 
 
+def _of_window(node: Hop | Session) -> Lineage:
+    """Columns of the stream, and those that this window gives: no other window has the same."""
+    known = lineage_of(node.input)
+    window = " and ".join(_form(node).inputs)
+    return {f.name: known.get(f.name, Column(f"{window}.{f.name}", f.type)) for f in node.schema}
+
+
 def _stream(node: Scan) -> _Form:
     return _Form((f"stream {node.stream}",))
 
@@ -198,6 +207,8 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Unbounded: _by_name,
     RangeSlide: _by_name,
     Rows: _by_name,
+    Hop: _of_window,
+    Session: _of_window,
     Filter: _by_name,
     Project: _projected,
     LookupJoin: _looked_up,
@@ -236,6 +247,8 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Unbounded: _window,
     RangeSlide: _window,
     Rows: _by_words,
+    Hop: _window,
+    Session: _by_words,
     Filter: _tested,
     Project: _below,
     LookupJoin: _by_words,

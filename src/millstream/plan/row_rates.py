@@ -20,6 +20,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -36,6 +37,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -168,6 +170,15 @@ def _rows(known: RateEstimates, node: Rows, below: RowRates) -> RowRates:
     return RowRates(below.rate, below.rate, min(most, ENDLESS))
 
 
+def _hop(known: RateEstimates, node: Hop, below: RowRates) -> RowRates:
+    """A row comes in once for every slot that it is in."""
+    return RowRates(below.rate * node.length / node.every, 0.0, below.rate * node.length)
+
+
+def _session(known: RateEstimates, node: Session, below: RowRates) -> RowRates:
+    return RowRates(below.rate, below.rate, size_of(node))
+
+
 def _join(known: RateEstimates, node: Join | SingleJoin, *sides: RowRates) -> RowRates:
     left, right = sides
     share = _pairs(known, node)
@@ -273,6 +284,8 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Unbounded: _unbounded,
     RangeSlide: _range,
     Rows: _rows,
+    Hop: _hop,
+    Session: _session,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,

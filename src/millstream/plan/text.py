@@ -25,6 +25,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -41,6 +42,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -183,6 +185,21 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     length = _length(tokens) if tokens.has("Range") else None
     slide = int(tokens.take()) if tokens.has("Slide") else 1
     return Rows(count, partition, length, slide, below)
+
+
+def _hop(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    length = _length(tokens)
+    tokens.expect("Every")
+    every = _length(tokens)
+    return Hop(length, every, _length(tokens) if tokens.has("Offset") else 0, below)
+
+
+def _session(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    return Session(partition, _length(tokens), below)
 
 
 def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
@@ -344,6 +361,8 @@ READERS: dict[type[Node], Reader] = {
     Unbounded: _plain(Unbounded),
     RangeSlide: _range_slide,
     Rows: _rows,
+    Hop: _hop,
+    Session: _session,
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

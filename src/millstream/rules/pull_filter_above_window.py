@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, Now, Range, RangeSlide, Unbounded
+from millstream.operators import Filter, Hop, Now, Range, RangeSlide, Unbounded
 
 
 def pull_filter_above_window(node: Node) -> Node | None:
@@ -12,14 +12,15 @@ def pull_filter_above_window(node: Node) -> Node | None:
         S [Range T]                 Filter C
           Filter C           →        S [Range T]
 
-    Sound because a window by time treats every tuple by itself; windows by rows do not.
+    Sound because a window by time treats every tuple by itself; windows by rows and
+    sessions do not.
 
     The optimizer goes the other way, so this is not among RULES. It gives the form in which
     queries can be compared: two that differ in their filters have the window in common, which may
     then be computed once, and a query that filters more is contained in one that filters less.
     """
     match node:
-        case (Now() | Range() | RangeSlide() | Unbounded()) as window if isinstance(
+        case (Now() | Range() | RangeSlide() | Unbounded() | Hop()) as window if isinstance(
             window.input, Filter
         ):
             below = window.input

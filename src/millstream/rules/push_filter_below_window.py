@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, Now, Range, RangeSlide, Unbounded
+from millstream.operators import Filter, Hop, Now, Range, RangeSlide, Unbounded
+from millstream.operators.filter import filtered
+from millstream.rules.pieces import conditions, parted
 
 
 def push_filter_below_window(node: Node) -> Node | None:
@@ -12,11 +14,16 @@ def push_filter_below_window(node: Node) -> Node | None:
         Filter C                    S [Range T]
           S [Range T]        →        Filter C
 
-    Sound because a window by time treats every tuple by itself; windows by rows do not.
+    Sound because a window by time treats every tuple by itself; windows by rows and sessions do
+    not. A condition on `window_start` or `window_end`, which the window itself gives, stays above.
     """
     match node:
         case Filter(
-            condition=condition, input=(Now() | Range() | RangeSlide() | Unbounded()) as window
+            condition=condition,
+            input=(Now() | Range() | RangeSlide() | Unbounded() | Hop()) as window,
         ):
-            return map_inputs(window, lambda stream: Filter(condition, stream))
+            mine, rest = parted(conditions(condition), window.input.schema.names)
+            if not mine:
+                return None
+            return filtered(rest, map_inputs(window, lambda stream: filtered(mine, stream)))
     return None

@@ -20,6 +20,7 @@ from millstream.operators import (
     Exchange,
     Filter,
     GroupBy,
+    Hop,
     Intersect,
     Istream,
     Join,
@@ -36,6 +37,7 @@ from millstream.operators import (
     Rstream,
     Scan,
     SemiJoin,
+    Session,
     SingleJoin,
     SkewSplit,
     Stamp,
@@ -53,6 +55,9 @@ ENDLESS = 1e9
 PARTITIONS = 100.0
 UNITS_PER_ROW = {Domain.TIMESTAMP: 1_000.0}
 """Streams in microseconds are taken to bring a thousand rows a second; others one at an instant."""
+
+SESSION_GAPS = 10
+"""A session is taken to last so many times the gap that ends it."""
 
 PASSES = 0.25
 """The share of rows that meet a condition of which nothing is known."""
@@ -130,6 +135,15 @@ def _rows(node: Rows) -> float:
     return min(node.count * (PARTITIONS if node.partition_by else 1.0), ENDLESS)
 
 
+def _hop(node: Hop) -> float:
+    return _rows_in(node.length, node)
+
+
+def _session(node: Session) -> float:
+    every = PARTITIONS if node.partition_by else 1.0
+    return min(_rows_in(SESSION_GAPS * node.gap, node) * every, ENDLESS)
+
+
 def _top_k(node: TopK) -> float:
     most = ENDLESS
     if node.limit is not None:
@@ -173,6 +187,8 @@ SIZES: dict[type[Node], Callable[[Any], float]] = {
     Unbounded: _endless,
     RangeSlide: _range_slide,
     Rows: _rows,
+    Hop: _hop,
+    Session: _session,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,

@@ -38,10 +38,16 @@ class LastRows(Index):
     count: int = 1
     slide: int = 1
 
-    def of_partitions(self, keys: pa.RecordBatch) -> tuple[Changes, np.ndarray]:
-        """The rows of these partitions, and of which of them each is."""
+    def of_partitions(
+        self, keys: pa.RecordBatch, count: int | None = None
+    ) -> tuple[Changes, np.ndarray]:
+        """The rows of these partitions, and of which of them each is.
+
+        `count` is how many partitions there are: keys without columns do not say it.
+        """
         found, places = [], [np.zeros(0, np.int64)]
-        for rows, there, needle in self.search(hashes_of(keys.columns, keys.num_rows)):
+        count = keys.num_rows if count is None else count
+        for rows, there, needle in self.search(hashes_of(keys.columns, count)):
             same = equal_rows(self._partitions(rows), there, keys, needle)
             found.append(rows.take(there[same]))
             places.append(needle[same])

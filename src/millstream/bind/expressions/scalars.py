@@ -34,6 +34,7 @@ from millstream.bind.expressions.vocabulary import (
     UNITS,
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
+from millstream.bind.names.window_functions import window_as_value, window_of_group
 from millstream.errors import MillstreamError, Notice, Place, closest
 from millstream.lang import interval_of, name_place_of, place_of
 
@@ -179,6 +180,8 @@ class Expressions:
             return self._quoted(name)
         scope = with_names_around(self.scope, node)
         if table and scope.member(table) is None:
+            if (window := window_of_group(node, self.text)) is not None:
+                raise window
             raise no_member(node, scope).at(place_of(node.args["table"], self.text))
         try:
             return scope.resolve(name, table)
@@ -350,6 +353,8 @@ class Expressions:
 
     def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
         if name not in FUNCTIONS:
+            if (window := window_as_value(node, self.text)) is not None:
+                raise window
             raise no_function(name, name_place_of(node, self.text))
         return self.calls.apply(name, [self.bind(n) for n in written], written)
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
+from millstream.algebra.window_columns import hidden_columns
 from millstream.bind.names.scope import Member, Scope
+from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.times import domain_of
@@ -16,7 +18,7 @@ from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import StreamWindow, place_of
-from millstream.operators import Istream, Stamp, Unbounded
+from millstream.operators import Hop, Istream, Session, Stamp, Unbounded
 
 
 @dataclass
@@ -155,6 +157,8 @@ class Sources:
         return found.side(node.name.lower())
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
+        if (window := window_in_from(call, self.text)) is not None:
+            return window
         name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
         place = place_of(call, self.text)
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
@@ -181,7 +185,21 @@ class Sources:
         if window is None:
             self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
             return Unbounded(plan)
-        return bind_window(window, plan, scope, domain_of(plan), described, self.text)
+        bound = bind_window(window, plan, scope, domain_of(plan), described, self.text)
+        self._notice_hidden(bound, described)
+        return bound
+
+    def _notice_hidden(self, window: Node, described: str) -> None:
+        """A column of the stream that has the name of one that the window gives."""
+        if not isinstance(window, Hop | Session):
+            return
+        for name in hidden_columns(window.input_schema):
+            self.notices.append(
+                Notice(
+                    f'{described} has a column "{name}" of its own, which hides that of the window',
+                    "Give it another name in a subquery to read both.",
+                )
+            )
 
     def _as_stream(self, plan: Node, described: str, window: exp.Expr | None) -> Node:
         if plan.monotonic:

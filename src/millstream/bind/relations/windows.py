@@ -11,7 +11,7 @@ from millstream.algebra.time import Domain
 from millstream.bind.names.scope import Scope
 from millstream.errors import MillstreamError, Place
 from millstream.lang import Interval, StreamWindow, name_place_of, place_of
-from millstream.operators import Now, Range, RangeSlide, Rows, Unbounded
+from millstream.operators import Hop, Now, Range, RangeSlide, Rows, Session, Unbounded
 from millstream.operators.rows import EVER
 
 LONGEST = 2**60
@@ -46,6 +46,13 @@ def bind_window(
                 return Range(length, stream)
             step = length_in(slide, domain, name, _piece(place, "slide"))
             return RangeSlide(length, step, stream)
+        case "tumble" | "hop":
+            return _slots(window, stream, domain, name, place)
+        case "session":
+            _check_time(window, domain, name, place)
+            gap = length_in(window.range, domain, name, _piece(place, "session"))
+            partition = tuple(_partition_column(c, scope, text) for c in window.partition_by)
+            return Session(partition, gap, stream)
     within = None
     if window.range is not None:
         within = length_in(window.range, domain, name, _piece(place, "range"))
@@ -101,11 +108,37 @@ def length_in(
     return interval.amount
 
 
+def _slots(
+    window: StreamWindow, stream: Node, domain: Domain, name: str, place: Place | None
+) -> Hop:
+    """Tumble is a Hop whose slots lie side by side."""
+    _check_time(window, domain, name, place)
+    length = length_in(window.range, domain, name, _piece(place, window.kind))
+    every, offset = length, 0
+    if window.slide is not None:
+        every = length_in(window.slide, domain, name, _piece(place, "every"))
+    if window.offset is not None:
+        offset = length_in(window.offset, domain, name, _piece(place, "offset"))
+    return Hop(length, every, offset % every, stream)
+
+
+def _check_time(window: StreamWindow, domain: Domain, name: str, place: Place | None) -> None:
+    """Slots and sessions are of a time that the rows have, not of the order they come in."""
+    if domain is Domain.ARRIVAL:
+        raise MillstreamError(
+            f"a window by {window.kind.capitalize()} needs a time, and {name} is ordered by "
+            "arrival",
+            place,
+            hint="Declare the stream with ORDER BY a timestamp, an integer or current_time, or "
+            "count rows: [Rows 100 Slide 100].",
+        )
+
+
 def _piece(place: Place | None, word: str) -> Place | None:
-    """The length after Range or Slide within the text of a window."""
+    """The length after a word within the text of a window."""
     if place is None:
         return None
-    pattern = rf"\b{word}\s+(.*?)\s*(?:\b(?:slide|rows|range|preceding)\b|\])"
+    pattern = rf"\b{word}\s+(.*?)\s*(?:\b(?:slide|rows|range|preceding|every|offset)\b|\])"
     search = re.compile(pattern, re.IGNORECASE | re.DOTALL).search
     found = search(place.text, place.start, place.end)
     return Place(place.text, found.start(1), found.end(1)) if found else place

@@ -91,7 +91,18 @@ class Calls(Core):
         else:
             self._match(TokenType.ALL)
             this = self._parse_select_or_expression()
+            if isinstance(this, exp.Query) and self._match(TokenType.PARTITION_BY):
+                this.meta["partition_by"] = self._parse_partition_columns()
         return self._parse_order(this)
+
+    def _parse_partition_columns(self) -> list[exp.Expr]:
+        """`TABLE s PARTITION BY k` as an argument, which a message repeats: one column, or several
+        in parentheses."""
+        if self._match(TokenType.L_PAREN):
+            columns = self._parse_csv(self._parse_column)
+            self._match_r_paren()
+            return columns
+        return [self._parse_column() or self.expect("a column")]
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
         over = self._match(TokenType.OVER, advance=False)

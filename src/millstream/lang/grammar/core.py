@@ -212,6 +212,9 @@ class Core(Faults):
     def _parse_source_name(self) -> exp.Table:
         raise NotImplementedError
 
+    def refuse_window_clause(self, stream: str) -> None:
+        raise NotImplementedError
+
     def _parse_stream_window(self) -> StreamWindow | None:
         raise NotImplementedError
 

@@ -70,8 +70,10 @@ class Sources(Core):
 
     def _parse_window_and_alias(self, source: exp.Expr) -> None:
         window = self._parse_stream_window()
+        self.refuse_window_clause(source.name)
         if alias := self._parse_table_alias():
             source.set("alias", alias)
+            self.refuse_window_clause(source.name)
         if self._match(TokenType.L_BRACKET, advance=False):
             if window is not None:
                 self.fail("a stream cannot have two windows", hint="Remove one of them.")

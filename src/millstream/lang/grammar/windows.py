@@ -1,7 +1,8 @@
-"""Windows in brackets: `[Now]`, `[Range 5 Minutes]`, `[Partition By a Rows 3 Slide 1]`."""
+"""Windows in brackets: `[Now]`, `[Range 5 Minutes]`, `[Rows 3 Slide 1]`, `[Tumble 1 Hour]`."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,7 +14,11 @@ from millstream.lang.grammar.core import Core
 from millstream.lang.interval import LONGEST, Interval, interval_of, interval_of_parts
 from millstream.lang.nodes import StreamWindow
 
-OPENINGS = ("Now", "Range", "Rows", "Partition By", "Unbounded")
+OPENINGS = ("Now", "Range", "Rows", "Partition By", "Unbounded", "Tumble", "Hop", "Session")
+CLAUSE_KINDS = {"TUMBLING": "Tumble", "HOPPING": "Hop", "SESSION": "Session"}
+LENGTH_IN_CLAUSE = re.compile(r"\d+\s+[A-Za-z]+")
+"""Windows behind the word WINDOW, as ksqlDB writes them, and the lengths in them."""
+
 EXAMPLE = "Write for example [Range 5 Minutes], [Rows 100] or [Now]."
 
 
@@ -26,13 +31,34 @@ class Windows(Core):
         first = self._prev
         args = self._parse_window_body()
         if not self._match(TokenType.R_BRACKET):
-            words = ("Range", "Rows", "Slide", "Preceding")
+            words = ("Range", "Rows", "Slide", "Preceding", "Every", "Offset")
             near = closest(self._curr.text, words) if self._curr else None
             known = near is None or near.lower() == self._curr.text.lower()
             self.expect('"]"', hint=None if known else f"Did you mean {near}?")
         window = self.expression(StreamWindow(**args))
         window.meta["span"] = (first.start, self._prev.end + 1)
         return window
+
+    def refuse_window_clause(self, stream: str) -> None:
+        """Stop at `WINDOW TUMBLING (SIZE 5 MINUTES)`, and show the same window in brackets."""
+        kind = self._next.text.upper() if self._next else ""
+        if self._curr.text.upper() != "WINDOW" or kind not in CLAUSE_KINDS:
+            return
+        first = self._curr
+        while self._curr and self._curr.token_type not in (TokenType.R_PAREN, TokenType.SEMICOLON):
+            self._advance()
+        written = self.sql[first.start : self._prev.end + 1]
+        length, every = (*LENGTH_IN_CLAUSE.findall(written), "5 Minutes", "1 Minute")[:2]
+        every = f" Every {every.title()}" if kind == "HOPPING" else ""
+        window = f"[{CLAUSE_KINDS[kind]} {length.title()}{every}]"
+        self.guarded(
+            MillstreamError(
+                f"a window by {kind} is written in brackets after its stream",
+                hint=f"Write FROM {stream or 's'} {window}.",
+            ),
+            first,
+            self._curr or self._prev,
+        )
 
     def _parse_window_body(self) -> dict[str, Any]:
         if self._match_text_seq("NOW"):
@@ -49,6 +75,12 @@ class Windows(Core):
             if self._match_text_seq("UNBOUNDED"):
                 return self._parse_unbounded(by_rows=True)
             return self._parse_rows_window(self._parse_count("Rows"), None)
+        if self._match_text_seq("TUMBLE"):
+            return self._parse_tumble()
+        if self._match_text_seq("HOP"):
+            return self._parse_hop()
+        if self._match_text_seq("SESSION"):
+            return self._parse_session()
         if not self._curr or self._curr.token_type == TokenType.R_BRACKET:
             self.expect("a window", hint=EXAMPLE)
         near = closest(self._curr.text, OPENINGS)
@@ -90,13 +122,56 @@ class Windows(Core):
         if self._match(TokenType.RANGE):
             length = self.read_length("Range")
             self._match_text_seq("PRECEDING")
+        names = ", ".join(column.sql() for column in columns)
+        if length is None and self._match_text_seq("SESSION"):
+            return {**self._parse_session(), "partition_by": columns}
+        if self._curr and self._curr.text.upper() in ("TUMBLE", "HOP"):
+            self.fail(
+                "a window by slots takes no Partition By",
+                hint=f"Leave it out, and write GROUP BY {names}, window_start, window_end.",
+            )
         if not self._match(TokenType.ROWS):
             self.expect(
-                "Rows in a partitioned window",
-                hint="Write [Partition By a Rows 5], or leave Partition By out.",
+                f"{'Rows' if length else 'Rows or Session'} in a partitioned window",
+                hint=f"Write [Partition By {names} Rows 5], or leave Partition By out.",
             )
         window = self._parse_rows_window(self._parse_count("Rows"), length)
         return {**window, "partition_by": columns}
+
+    def _parse_tumble(self) -> dict[str, Any]:
+        length = self._some_length("Tumble")
+        if self._curr and self._curr.text.upper() in ("SLIDE", "EVERY"):
+            self.fail(
+                f"a window by Tumble takes no {self._curr.text}",
+                hint=f"Write [Hop {_as_read(length)} Every …] for slots that overlap.",
+            )
+        return {"kind": "tumble", "range": length, **self._parse_slot_offset()}
+
+    def _parse_hop(self) -> dict[str, Any]:
+        length = self._some_length("Hop")
+        if not self._match_text_seq("EVERY"):
+            self.expect(
+                "Every in a window by Hop",
+                hint=f"Say how often: [Hop {_as_read(length)} Every …].",
+            )
+        every = self._some_length("Every")
+        return {"kind": "hop", "range": length, "slide": every, **self._parse_slot_offset()}
+
+    def _parse_session(self) -> dict[str, Any]:
+        return {"kind": "session", "range": self.read_length("Session")}
+
+    def _parse_slot_offset(self) -> dict[str, Any]:
+        return {"offset": self.read_length("Offset")} if self._match_text_seq("OFFSET") else {}
+
+    def _some_length(self, word: str) -> Interval:
+        """A length that is not 0."""
+        first, length = self._curr, self.read_length(word)
+        if not length.amount:
+            error = MillstreamError(
+                f"the length after {word} cannot be 0", hint=f"Write for example {word} 5 Minutes."
+            )
+            self.guarded(error, first, self._prev)
+        return length
 
     def _parse_count(self, word: str) -> int:
         token = self._signed_number(f"a number of rows after {word}", f"[{word} 100]")
@@ -187,6 +262,8 @@ class Windows(Core):
     def _at_unit(self) -> bool:
         return self._curr.token_type == TokenType.VAR and self._curr.text.upper() not in (
             "SLIDE",
+            "EVERY",
+            "OFFSET",
             "PRECEDING",
             "SOURCE",
             "SLACK",
@@ -206,3 +283,8 @@ class Windows(Core):
             )
             self.guarded(error, first, self._prev)
         return self._prev
+
+
+def _as_read(length: Interval) -> str:
+    """A length in a message: `5 Minutes`."""
+    return str(length).title()
