@@ -277,7 +277,7 @@ class Database:
         is_changed = False
         try:
             draft.watch()
-            if run is not None and draft.events:
+            if run is not None and draft.changes_job:
                 run.change(self._job(contents))
                 is_changed = True
             for stream, rows in contents.tables.outbox:

@@ -14,13 +14,13 @@ from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
 from millstream.database.dropping import drop
-from millstream.database.events import Event, NameDefined, QueryRegistered, SettingChanged
+from millstream.database.events import Event, NameDefined, Noticed, QueryRegistered, SettingChanged
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.registry import query_of
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Notice
 from millstream.lang import (
     CreateStream,
     CreateStreamAs,
@@ -55,6 +55,11 @@ class Draft:
     texts: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     watched: list[Table] = field(default_factory=list)
+
+    @property
+    def changes_job(self) -> bool:
+        """Whether a job that runs has to go on with other names, queries or settings."""
+        return any(not isinstance(event, Noticed) for event in self.events)
 
     def execute(self, text: str) -> list[Query]:
         """Carry out a script; gives the queries it registered, in the order they are written in."""
@@ -118,7 +123,7 @@ class Draft:
             case CreateTable():
                 self._declare_table(statement)
             case Modification():
-                contents.tables.modify(statement, text)
+                self._modify(statement, text)
             case CreateStreamAs() | CreateView():
                 return self._name_query(statement, text)
             case QueryStatement(query=tree):
@@ -137,6 +142,11 @@ class Draft:
             case Explain():
                 self.texts.append(self._explain(statement, text))
         return None
+
+    def _modify(self, statement: Modification, text: str) -> None:
+        notices: list[Notice] = []
+        self.contents.tables.modify(statement, text, notices)
+        self.events += [Noticed(n.about(statement.name)) for n in dict.fromkeys(notices)]
 
     def _declare_stream(self, statement: CreateStream) -> None:
         self.contents.catalog.check_free(statement.name)
