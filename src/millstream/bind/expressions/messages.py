@@ -7,15 +7,15 @@ import re
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import BUILTINS
+from millstream.aggregates.builtin import BUILTINS, builtin
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.bind.names.scope import Scope
-from millstream.bind.names.trees import only_tested, stands_around
+from millstream.bind.names.trees import aggregate_of, only_tested, stands_around
 from millstream.errors import MillstreamError, Place, closest
-from millstream.lang import place_of
+from millstream.lang import place_of, to_sql
 
 LATER = (
     "top_k",
@@ -107,6 +107,23 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
     near = closest(name, [*FUNCTIONS, *ALIASES, *aggregates])
     hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
     return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+
+def of_select_list(node: exp.Column, clause: str) -> str | None:
+    """A hint for a name of the select list where it cannot be used."""
+    select = node.find_ancestor(exp.Select)
+    if select is None or node.table or select.args.get("from_") is None:
+        return None
+    named = [item for item in select.expressions if isinstance(item, exp.Alias)]
+    found = [item.this for item in named if item.alias.lower() == node.name.lower()]
+    if not found:
+        return None
+    if len(found) > 1:
+        return f'Give one of the columns "{node.name}" of the select list another name.'
+    said = to_sql(found[0])
+    if clause == "WHERE" and any(aggregate_of(part, builtin) for part in found[0].walk()):
+        return f"Test {said} in HAVING: WHERE tests single rows."
+    return f"Write {said}: names of the select list cannot stand in {clause}."
 
 
 def no_member(node: exp.Column, scope: Scope) -> MillstreamError:

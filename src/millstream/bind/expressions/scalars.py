@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -23,7 +23,7 @@ from millstream.algebra.types import (
 )
 from millstream.bind.expressions.calls import Calls
 from millstream.bind.expressions.constants import coerce, literal
-from millstream.bind.expressions.messages import a, no_function, no_member, not_yet
+from millstream.bind.expressions.messages import a, no_function, no_member, not_yet, of_select_list
 from millstream.bind.expressions.patterns import without_escape
 from millstream.bind.expressions.quoted import (
     COMPARING,
@@ -64,6 +64,8 @@ class Expressions:
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
     notices: list[Notice] = field(default_factory=list)
+    aliases: Mapping[str, Expression] = field(default_factory=dict)
+    """What names that are no columns stand for, by the names in lower case."""
 
     @property
     def calls(self) -> Calls:
@@ -180,6 +182,8 @@ class Expressions:
             raise MillstreamError("* cannot stand here", hint="Name a column.")
         if node.args.get("db"):
             raise MillstreamError("a column has at most two parts", hint="Write alias.column.")
+        if self._is_alias(node):
+            return self.aliases[name.lower()]
         if self.outer is not None and (found := self._outside(node)) is not None:
             return found
         if is_double_quoted(node) and not table and self.scope.find(name) is None:
@@ -190,7 +194,13 @@ class Expressions:
         try:
             return scope.resolve(name, table)
         except MillstreamError as error:
+            error.hint = of_select_list(node, self.clause) or error.hint
             raise error.at(name_place_of(node, self.text)) from None
+
+    def _is_alias(self, node: exp.Column) -> bool:
+        """Whether a name stands for an item of the select list; columns come first."""
+        known = not node.table and node.name.lower() in self.aliases
+        return known and not is_known(self.scope, node)
 
     def _outside(self, node: exp.Column) -> Expression | None:
         """The column of the query around that a name means, unless it is one of this query."""
@@ -213,7 +223,7 @@ class Expressions:
     def _has_meaning(self, node: exp.Expr) -> bool:
         """False for a lone name that is no column, here or in the query around."""
         word = lone_word(node)
-        if word is None or is_known(self.scope, word):
+        if word is None or is_known(self.scope, word) or self._is_alias(word):
             return True
         return self.outer is not None and self.outer(word) is not None
 

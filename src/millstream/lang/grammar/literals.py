@@ -31,8 +31,20 @@ def _number(self: Any, token: Token) -> exp.Expr:
     if glued or not _NUMBER.fullmatch(token.text):
         last = self._curr if glued else token
         text = self.sql[token.start : last.end + 1]
-        self.guarded(MillstreamError(f'"{text}" is not a number'), token, last)
+        error = MillstreamError(f'"{text}" is not a number', hint=_meant(text))
+        self.guarded(error, token, last)
     return self.expression(exp.Literal(this=token.text, is_string=False), token)
+
+
+def _meant(text: str) -> str:
+    """A hint for a word that begins like a number."""
+    if re.fullmatch(r"[\d_.]+", text):
+        return f"Write {text.replace('_', '')}."
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
+        return f"Write {int(text, 16)}."
+    if re.fullmatch(r"[\d.]+[eE][+-]?", text):
+        return f"Write digits after the e: {text.rstrip('+-')}3."
+    return "Put a space or an operator behind the number; a name does not begin with a digit."
 
 
 def _star(self: Any, token: Token) -> exp.Expr:
