@@ -12,7 +12,7 @@ from millstream.lang.families.commands import COMMANDS
 from millstream.lang.families.definitions import DEFINITIONS
 from millstream.lang.families.family import Write
 from millstream.lang.families.modifications import MODIFICATIONS
-from millstream.lang.families.refused import NEVER, NOT_YET
+from millstream.lang.families.refused import NEVER, NOT_YET, refuse_creation
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.statements import Definition, QueryStatement, Statement
 
@@ -74,6 +74,7 @@ def _read_replacement(parser: Grammar, first: Token) -> Statement:
 
 
 def _wrong_second_word(parser: Grammar, first: str, said: str = "") -> NoReturn:
+    refuse_creation(parser)
     words = [pair.split()[1] for pair in READERS if pair.startswith(f"{first} ")]
     near = closest(parser.current.text, words) if parser.current else None
     listed = " or ".join((", ".join(words[:-1]), words[-1])) if words[1:] else words[0]
@@ -83,11 +84,21 @@ def _wrong_second_word(parser: Grammar, first: str, said: str = "") -> NoReturn:
     )
 
 
+def _name_after(parser: Grammar) -> str:
+    """The name that a statement of another system is about."""
+    parser.advance()
+    while parser.take_word("TABLE", "STREAM", "VIEW", "INTO", "TO", "FROM", "QUERY"):
+        pass
+    return parser.current.text if parser.current else "name"
+
+
 def _wrong_beginning(parser: Grammar, word: str) -> NoReturn:
     if word in NOT_YET:
         parser.fail(f"{word} is not part of the language yet", hint=NOT_YET[word])
     if word in NEVER:
-        parser.fail(f"{word} is not part of the language")
+        first, name = parser.current, _name_after(parser)
+        hint = NEVER[word].format(name=name) or None
+        parser.fail(f"{word} is not part of the language", first, hint)
     near = closest(word, BEGINNINGS)
     parser.fail(
         f"a statement cannot begin with {parser.written(parser.current)}",

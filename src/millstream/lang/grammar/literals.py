@@ -14,6 +14,8 @@ from millstream.lang.interval import CALENDAR_UNITS, interval_of_parts, known_un
 from millstream.lang.nodes import TypeName
 
 _NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?")
+_LESS = ("EXCEPT", "EXCLUDE", "REPLACE")
+"""What follows a star in other systems, with columns in parentheses."""
 _AFTER_STAR = {
     TokenType.COMMA,
     TokenType.R_PAREN,
@@ -48,6 +50,13 @@ def _meant(text: str) -> str:
 
 
 def _star(self: Any, token: Token) -> exp.Expr:
+    if self._curr.text.upper() in _LESS and self._next.token_type == TokenType.L_PAREN:
+        beyond = self._tokens[self._index + 2 : self._index + 3]
+        if not beyond or beyond[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+            self.fail(
+                f"* {self._curr.text.upper()} is not part of the language",
+                hint="Name the columns that are wanted.",
+            )
     if self._curr and self._curr.token_type not in _AFTER_STAR:
         self.unexpected()
     return self.expression(exp.Star(), token)
