@@ -17,7 +17,7 @@ __all__ = ["open_source", "open_stream", "spool_of", "stream_of"]
 def open_stream(stream: Stream, follow: bool) -> Source:
     """The source of a declared stream, or of the modifications of a table."""
     assert stream.source is not None
-    return connector_of(stream.source).open(stream, follow)
+    return connector_of(stream.source, stream.name, stream.order_by).open(stream, follow)
 
 
 def open_source(

@@ -7,21 +7,22 @@ import re
 import pyarrow as pa
 from sqlglot import exp
 
+from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import BUILTINS, builtin
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
+from millstream.bind.expressions.elsewhere import over, source_of
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import aggregate_of, only_tested, stands_around
-from millstream.errors import MillstreamError, Place, closest
+from millstream.errors import MillstreamError, Place, misspelt
 from millstream.lang import place_of, to_sql
 
 LATER = (
     "top_k",
     "topk",
     "mode",
-    "any_value",
     "corr",
     "covar_pop",
     "covar_samp",
@@ -104,9 +105,30 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
             f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
         )
     aggregates = [called for a in BUILTINS for called in (a.name, *a.aliases)]
-    near = closest(name, [*FUNCTIONS, *ALIASES, *aggregates])
+    near = misspelt(name, [*FUNCTIONS, *ALIASES, *aggregates])
     hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
     return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+
+def misplaced(called: Aggregate, clause: str) -> MillstreamError:
+    """An aggregate where single rows are looked at."""
+    if clause.startswith("aggregate"):
+        hint = "Compute the inner one first, in a subquery in FROM or in a view."
+    elif clause == "WHERE":
+        hint = "WHERE tests single rows; test groups in HAVING."
+    else:
+        hint = "Move it to the select list or to HAVING."
+    return MillstreamError(f'aggregate "{called.name}" cannot stand in {clause}', hint=hint)
+
+
+def no_clock(name: str, node: exp.Expr) -> MillstreamError:
+    """The time of day, which would make an answer depend on when it is computed."""
+    recent = f"FROM {source_of(node)} [Range 5 Minutes]"
+    return MillstreamError(
+        f'function "{name}" is not supported yet',
+        hint=f"For what is recent use a window, {recent}; for the time of arrival, order the "
+        "stream by current_time.",
+    )
 
 
 def of_select_list(node: exp.Column, clause: str) -> str | None:
@@ -158,11 +180,7 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
                 hint=f"Write x > {word} (SELECT …).",
             )
         case exp.Window():
-            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
-            return MillstreamError(
-                f"{called}(…) OVER is not supported yet",
-                hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
-            )
+            return over(node)
         case exp.WithinGroup():
             return MillstreamError(
                 "WITHIN GROUP is not supported",

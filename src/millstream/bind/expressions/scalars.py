@@ -23,7 +23,16 @@ from millstream.algebra.types import (
 )
 from millstream.bind.expressions.calls import Calls
 from millstream.bind.expressions.constants import coerce, literal
-from millstream.bind.expressions.messages import a, no_function, no_member, not_yet, of_select_list
+from millstream.bind.expressions.elsewhere import COLUMNS, refused
+from millstream.bind.expressions.messages import (
+    a,
+    misplaced,
+    no_clock,
+    no_function,
+    no_member,
+    not_yet,
+    of_select_list,
+)
 from millstream.bind.expressions.patterns import without_escape
 from millstream.bind.expressions.quoted import (
     COMPARING,
@@ -194,7 +203,7 @@ class Expressions:
         try:
             return scope.resolve(name, table)
         except MillstreamError as error:
-            error.hint = of_select_list(node, self.clause) or error.hint
+            error.hint = of_select_list(node, self.clause) or COLUMNS.get(name.lower(), error.hint)
             raise error.at(name_place_of(node, self.text)) from None
 
     def _is_alias(self, node: exp.Column) -> bool:
@@ -332,11 +341,9 @@ class Expressions:
         if name in CONSTANTS and not given:
             return Literal(CONSTANTS[name], DOUBLE)
         if name in CLOCKS:
-            raise MillstreamError(
-                f'function "{name}" is not supported yet',
-                name_place_of(node, self.text),
-                hint="Order the stream by current_time, and use windows.",
-            )
+            raise no_clock(name, node).at(name_place_of(node, self.text))
+        if (error := refused(name, given, node)) is not None:
+            raise error.at(name_place_of(node, self.text))
         if any(isinstance(n, exp.Distinct) for n in given):
             raise MillstreamError(f'function "{name}" takes no DISTINCT', hint="Leave it out.")
         if name in ("if", "iff"):
@@ -346,6 +353,8 @@ class Expressions:
             return self._call(ALIASES.get(unit, unit), given[1:], node)
         if name in ("instr", "strpos") and len(given) == 2:
             name, given = "position", given[::-1]
+        if name == "isnull" and len(given) == 2:
+            name = "coalesce"
         return self._call(ALIASES.get(name, name), given, node)
 
     def _filtered(self, node: exp.Filter) -> Expression:
@@ -373,17 +382,7 @@ class Expressions:
     def _aggregate(self, node: exp.Anonymous, called: Aggregate) -> Expression:
         if self.aggregate is not None:
             return self.aggregate(node, called, list(node.expressions))
-        if self.clause.startswith("aggregate"):
-            hint = "Compute the inner one first, in a subquery in FROM or in a view."
-        elif self.clause == "WHERE":
-            hint = "WHERE tests single rows; test groups in HAVING."
-        else:
-            hint = "Move it to the select list or to HAVING."
-        raise MillstreamError(
-            f'aggregate "{called.name}" cannot stand in {self.clause}',
-            name_place_of(node, self.text),
-            hint=hint,
-        )
+        raise misplaced(called, self.clause).at(name_place_of(node, self.text))
 
     def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
         if name not in FUNCTIONS:

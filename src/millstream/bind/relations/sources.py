@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
+from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
@@ -167,7 +168,7 @@ class Sources:
         return MillstreamError(
             f'function "{name}" cannot stand in FROM',
             place,
-            hint="Name a stream, a table or a view.",
+            hint=UNFOLD if HINTS.get(name) == UNFOLD else "Name a stream, a table or a view.",
         )
 
     def _windowed(

@@ -99,6 +99,8 @@ class Clause:
 
 def first_rows(source: str, partition: str, order: str) -> str:
     """What to write for the first rows of every group, which others number."""
+    if not partition:
+        return f"Write ORDER BY {order} LIMIT 10 for the first rows, or FROM {source} [Rows 10]."
     by, *rest = order.split()
     way = "max" if rest and rest[0].upper() == "DESC" else "min"
     return (
@@ -108,7 +110,7 @@ def first_rows(source: str, partition: str, order: str) -> str:
 
 
 def _qualify(around: Words) -> str:
-    partition = around.list_after(TokenType.PARTITION_BY, "a")
+    partition = around.list_after(TokenType.PARTITION_BY, "")
     return first_rows(around.source, partition, around.list_after(TokenType.ORDER_BY, "b"))
 
 
