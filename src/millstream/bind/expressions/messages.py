@@ -170,6 +170,17 @@ def quantifier_of(node: exp.Expr, text: str) -> str:
     return "SOME" if written == "SOME" else node.key.upper()
 
 
+def _of_group(node: exp.WithinGroup) -> str:
+    """The aggregate with the values that WITHIN GROUP puts in order."""
+    order = node.args["expression"]
+    keys = [key.this if isinstance(key, exp.Ordered) else key for key in order.expressions]
+    called = node.this
+    given = [to_sql(n) for n in called.expressions] if isinstance(called, exp.Anonymous) else []
+    name = str(called.this).lower() if isinstance(called, exp.Anonymous) else ""
+    name = "quantile" if name.startswith("percentile") else name
+    return f"{name}({', '.join([to_sql(keys[0]), *given])})"
+
+
 def not_yet(node: exp.Expr, text: str) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
@@ -183,8 +194,7 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
             return over(node)
         case exp.WithinGroup():
             return MillstreamError(
-                "WITHIN GROUP is not supported",
-                hint="Name the values in the aggregate itself: median(x), quantile(x, 0.9).",
+                "WITHIN GROUP is not supported", hint=f"Write {_of_group(node)}."
             )
         case exp.Tuple():
             return MillstreamError(

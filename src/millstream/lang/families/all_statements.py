@@ -89,7 +89,8 @@ def _name_after(parser: Grammar) -> str:
     parser.advance()
     while parser.take_word("TABLE", "STREAM", "VIEW", "INTO", "TO", "FROM", "QUERY"):
         pass
-    return parser.current.text if parser.current else "name"
+    is_name = parser.current.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    return parser.current.text if is_name else "…"
 
 
 def _wrong_beginning(parser: Grammar, word: str) -> NoReturn:

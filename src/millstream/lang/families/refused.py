@@ -39,7 +39,7 @@ NEVER = {
     "REVOKE": "",
     "ROLLBACK": "Leave it out: a script is carried out as a whole or not at all.",
     "START": "",
-    "SUBSCRIBE": "Write SELECT STREAMED …: it emits every change.",
+    "SUBSCRIBE": "Write SELECT STREAMED * FROM {name}: it emits every change.",
     "TAIL": "Write SELECT STREAMED * FROM {name}: it emits every change.",
     "TERMINATE": "Write DROP QUERY {name}.",
     "TRUNCATE": "Write DELETE FROM {name}.",
