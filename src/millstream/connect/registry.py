@@ -20,6 +20,8 @@ ELSEWHERE = {
 }
 """What SOURCE cannot read today, by the word before the colon."""
 
+TABLE_THROUGH_SPARK = "a streaming DataFrame of changes: db.table(name, frame)"
+
 
 def through_spark(name: str, order_by: str | None) -> str:
     """How a stream is declared that Spark reads."""
@@ -27,10 +29,10 @@ def through_spark(name: str, order_by: str | None) -> str:
     return f'a streaming DataFrame: db.stream("{name}", frame{order})'
 
 
-def connector_of(url: str, name: str = "name", order_by: str | None = None) -> Connector:
+def connector_of(url: str, spark: str = TABLE_THROUGH_SPARK) -> Connector:
     """The connector that answers to a SOURCE; files, unless it begins with the word of another.
 
-    `name` and `order_by` are those of the stream, for messages.
+    `spark` is how Spark could bring the rows, for messages.
     """
     scheme, colon, _ = url.partition(":")
     by_scheme = {word: connector for connector in CONNECTORS for word in connector.schemes}
@@ -39,7 +41,7 @@ def connector_of(url: str, name: str = "name", order_by: str | None = None) -> C
     if scheme.lower() in ELSEWHERE and "//" in url:
         raise MillstreamError(
             f'source "{url}" cannot be read: {ELSEWHERE[scheme.lower()]}',
-            hint=f"In Python give {through_spark(name, order_by)}.",
+            hint=f"In Python give {spark}.",
         )
     if colon and scheme.isalpha() and len(scheme) > 1:
         meant = closest(scheme, [word for word in by_scheme if word != "statements"])

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from millstream.bind.expressions.vocabulary import UNITS
 from millstream.errors import MillstreamError
-from millstream.lang import to_sql
+from millstream.lang import interval_of, to_sql
 from millstream.lang.grammar.elsewhere import UNFOLD, first_rows
 
 Hint = str | Callable[[list[str]], str]
@@ -135,7 +135,9 @@ def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamE
         first, second, third = said
         is_first = _is_unit(given[0])
         hint = _between(first, third, second) if is_first else _between(third, first, second)
-        return MillstreamError(f'function "{name}" cannot take 3 arguments', hint=hint)
+        known = name.startswith("date")
+        message = "cannot take 3 arguments" if known else "does not exist"
+        return MillstreamError(f'function "{name}" {message}', hint=hint)
     if name in ("timestamp_trunc", "date_trunc") and len(said) == 2 and _is_unit(given[1]):
         unit = said[1].lower()
         return MillstreamError(
@@ -154,7 +156,7 @@ def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamE
     elif name in _NEIGHBOURS:
         missing.hint = _neighbour(source_of(node), "", "ts")
     elif name in _NUMBERING:
-        missing.hint = first_rows(source_of(node), "", "b")
+        missing.hint = first_rows(source_of(node), "", "…")
     else:
         return None
     return missing
@@ -170,22 +172,23 @@ def over(node: exp.Window) -> MillstreamError:
     if called in _NEIGHBOURS:
         hint = _neighbour(source, partition, keys[0].split()[0] if keys else "ts")
     elif called in _NUMBERING:
-        hint = first_rows(source, partition, keys[0] if keys else "b")
+        hint = first_rows(source, partition, keys[0] if keys else "…")
     else:
-        by = f"Partition By {partition} " if partition else ""
         listed, group = (f"{partition}, ", f" GROUP BY {partition}") if partition else ("", "")
-        window = f"[{by}{_frame(node)}]"
+        window = f"[{_frame(node, f'Partition By {partition} ' if partition else '')}]"
         hint = f"Write SELECT {listed}{to_sql(node.this)} FROM {source} {window}{group}."
     return MillstreamError(f"{called}(…) OVER is not supported yet", hint=hint)
 
 
-def _frame(node: exp.Window) -> str:
-    """The rows of a frame: ROWS 5 PRECEDING are 6 with the current one."""
+def _frame(node: exp.Window, by: str) -> str:
+    """The window of a frame: ROWS 5 PRECEDING are 6 with the current one."""
     spec = node.args.get("spec")
     start = spec.args.get("start") if spec is not None else None
     if isinstance(start, exp.Literal) and start.this.isdigit():
-        return f"Rows {int(start.this) + 1}"
-    return "Rows 100"
+        return f"{by}Rows {int(start.this) + 1}"
+    if isinstance(start, exp.Interval):
+        return f"Range {str(interval_of(start)).title()}"
+    return f"{by}Rows 100"
 
 
 def source_of(node: exp.Expr) -> str:

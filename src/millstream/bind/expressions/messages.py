@@ -171,14 +171,15 @@ def quantifier_of(node: exp.Expr, text: str) -> str:
 
 
 def _of_group(node: exp.WithinGroup) -> str:
-    """The aggregate with the values that WITHIN GROUP puts in order."""
+    """A hint that has the values which WITHIN GROUP puts in order as an argument."""
     order = node.args["expression"]
     keys = [key.this if isinstance(key, exp.Ordered) else key for key in order.expressions]
     called = node.this
     given = [to_sql(n) for n in called.expressions] if isinstance(called, exp.Anonymous) else []
     name = str(called.this).lower() if isinstance(called, exp.Anonymous) else ""
-    name = "quantile" if name.startswith("percentile") else name
-    return f"{name}({', '.join([to_sql(keys[0]), *given])})"
+    if name.startswith(("percentile", "quantile")):
+        return f"Write quantile({', '.join([to_sql(keys[0]), *given])})."
+    return "Leave it out: values come in the order of time."
 
 
 def not_yet(node: exp.Expr, text: str) -> MillstreamError:
@@ -193,9 +194,7 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
         case exp.Window():
             return over(node)
         case exp.WithinGroup():
-            return MillstreamError(
-                "WITHIN GROUP is not supported", hint=f"Write {_of_group(node)}."
-            )
+            return MillstreamError("WITHIN GROUP is not supported", hint=_of_group(node))
         case exp.Tuple():
             return MillstreamError(
                 "a list in parentheses cannot stand here", hint="Write its values one by one."

@@ -111,7 +111,13 @@ def first_rows(source: str, partition: str, order: str) -> str:
 
 def _qualify(around: Words) -> str:
     partition = around.list_after(TokenType.PARTITION_BY, "")
-    return first_rows(around.source, partition, around.list_after(TokenType.ORDER_BY, "b"))
+    return first_rows(around.source, partition, around.list_after(TokenType.ORDER_BY, "…"))
+
+
+def _changes(around: Words) -> str:
+    if [token.text.upper() for token in around.tokens[:2]] == ["CREATE", "STREAM"]:
+        return "Leave it out: a stream emits its rows as they come."
+    return f"Write SELECT STREAMED {around.select_list}: it emits every change."
 
 
 def _recognize(around: Words) -> str:
@@ -143,10 +149,7 @@ def _lateral(around: Words) -> str:
 
 
 CLAUSES = (
-    Clause(
-        "EMIT CHANGES",
-        lambda around: f"Write SELECT STREAMED {around.select_list}: it emits every change.",
-    ),
+    Clause("EMIT CHANGES", _changes),
     Clause("EMIT FINAL", "Leave it out: every answer that is emitted is final."),
     Clause("QUALIFY", _qualify, yet=True),
     Clause("MATCH_RECOGNIZE", _recognize, yet=True),
@@ -175,6 +178,8 @@ CLAUSES = (
         yet=True,
     ),
 )
+IN_STATEMENTS = {"RETURNING": ("INSERT", "UPDATE", "DELETE")}
+"""Words that are names in all other statements."""
 FOLLOWED = {"WITHIN": TokenType.NUMBER, "MINUS": TokenType.SELECT}
 """Words that are names unless this follows."""
 
@@ -188,6 +193,9 @@ def clause_at(around: Words) -> Clause | None:
     for clause in CLAUSES:
         wanted = clause.words.split()
         if wanted != words[: len(wanted)]:
+            continue
+        begins = around.tokens[0].text.upper()
+        if begins not in IN_STATEMENTS.get(clause.words, (begins,)):
             continue
         after = there[1].token_type if there[1:] else None
         if FOLLOWED.get(clause.words, after) == after:
