@@ -135,8 +135,7 @@ def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamE
         first, second, third = said
         is_first = _is_unit(given[0])
         hint = _between(first, third, second) if is_first else _between(third, first, second)
-        known = name.startswith("date")
-        message = "cannot take 3 arguments" if known else "does not exist"
+        message = "cannot take 3 arguments" if name.startswith("date") else "does not exist"
         return MillstreamError(f'function "{name}" {message}', hint=hint)
     if name in ("timestamp_trunc", "date_trunc") and len(said) == 2 and _is_unit(given[1]):
         unit = said[1].lower()
