@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -181,6 +181,13 @@ class Catalog:
             dict(self.entries), dict(self.aggregates), dict(self.reads), dict(self._readers)
         )
 
+    def without(self, names: Collection[str]) -> Catalog:
+        """The catalog without some names, which are in lower case; who reads them stays noted."""
+        if not names:
+            return self
+        entries = {name: entry for name, entry in self.entries.items() if name not in names}
+        return replace(self, entries=entries)
+
     def readers_of(self, name: str) -> tuple[Reader, ...]:
         """What reads a name itself, in the order in which it was registered."""
         return self._readers.get(name.lower(), ())
@@ -219,6 +226,10 @@ class Catalog:
 
     def add(self, entry: Entry) -> None:
         self.check_free(entry.name)
+        self.put(entry)
+
+    def put(self, entry: Entry) -> None:
+        """Let a name mean this, whatever it has meant."""
         self.entries[entry.name.lower()] = entry
 
     def add_aggregate(self, aggregate: Aggregate) -> None:
@@ -231,13 +242,15 @@ class Catalog:
         """The aggregate of a name: one that is held here, or a built-in."""
         return self.aggregates.get(name.lower()) or builtin(name)
 
-    def check_free(self, name: str) -> None:
-        """An error if something has the name already."""
+    def check_free(self, name: str, wanted: str = "") -> None:
+        """An error if something has the name already; `wanted` is the kind that is to have it."""
         if (there := self.entries.get(name.lower())) is not None:
             kind = kind_of(there)
+            drop = f'DROP {kind.upper()} "{there.name}" first'
+            instead = f"CREATE OR REPLACE {kind.upper()}" if kind == wanted else drop
             raise MillstreamError(
                 f'{kind} "{there.name}" exists already',
-                hint=f'Choose another name, or write DROP {kind.upper()} "{there.name}" first.',
+                hint=f"Choose another name, or write {instead}.",
             )
 
     def find(self, name: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 
@@ -113,6 +114,34 @@ def closest(
         cutoff = 0.6 if len(word) <= 4 else 0.7
     matches = get_close_matches(word.lower(), list(lowered), n=1, cutoff=cutoff)
     return lowered[matches[0]] if matches else None
+
+
+def misspelt(word: str, words: Sequence[str]) -> str | None:
+    """The known word that differs from another in at most one of four letters.
+
+    For names that have many neighbours, such as functions: `lag` is not `log`.
+
+    >>> misspelt("lenght", ["length", "left"]), misspelt("lag", ["log"])
+    ('length', None)
+    """
+    most = len(word) // 4
+    near = [(_edits(word.lower(), known.lower()), known) for known in words]
+    edits, found = min(near, default=(most + 1, ""))
+    return found if edits <= most else None
+
+
+def _edits(one: str, other: str) -> int:
+    """How many letters must be put in, left out, changed or swapped to make a word of another."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        before, above, row = row, before, [i]
+        for j, there in enumerate(other, 1):
+            cost = min(row[-1] + 1, before[j] + 1, before[j - 1] + (letter != there))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == there:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
 
 
 def _masked(line: str) -> str:

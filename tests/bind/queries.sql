@@ -208,3 +208,8 @@ SELECT k, (SELECT a.x + (SELECT count(*) FROM b WHERE b.k = a.k)) FROM a;
 SELECT k FROM a WHERE a.x > (SELECT min(y) FROM b WHERE b.k = a.k AND b.k = a.x / 10);
 SELECT k FROM a WHERE EXISTS (SELECT * FROM b WHERE a.k = 1);
 SELECT k FROM a WHERE (SELECT count(*) FROM b WHERE a.k = 1) > 2;
+-- Names of the select list in HAVING.
+SELECT k, count(*) AS n FROM a GROUP BY k HAVING n > 1;
+SELECT k + 1 AS more, sum(x) AS total FROM a [Range 5] GROUP BY k + 1 HAVING total > 2 AND more < 9;
+SELECT k AS x, count(*) AS n FROM a GROUP BY k HAVING n IN (SELECT y FROM b) OR n > 2;
+SELECT k FROM a WHERE EXISTS (SELECT b.k, count(*) AS n FROM b WHERE b.k = a.k GROUP BY b.k HAVING n > 1);

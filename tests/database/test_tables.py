@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millstream.database import Database
+from millstream.database.events import Noticed
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -104,3 +105,15 @@ def test_changes_that_are_wanted_are_part_of_the_job(database: Database) -> None
     assert [sorted(job.changes) for job in host.jobs] == [[], ["q1"]]
     database.execute("CREATE VIEW v AS SELECT k FROM s [Rows 3]")
     assert host.job.changes == {"q1"}
+
+
+def test_a_string_in_double_quotes_is_noticed_and_changes_no_job(database: Database) -> None:
+    told: list[str] = []
+    database.events.subscribe(lambda event: told.append(event.notice.render()), Noticed)
+    jobs = len(database._run.host.jobs)  # type: ignore[union-attr]
+    database.execute("DELETE FROM tab WHERE name = \"a\" AT 3; UPDATE tab SET name = 'c' AT 4")
+    assert told == [
+        "tab: no column is called \"a\": it is taken as the string 'a' "
+        "(hint: Write 'a': double quotes are for names.)"
+    ]
+    assert len(database._run.host.jobs) == jobs  # type: ignore[union-attr]

@@ -9,12 +9,13 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
 
 import pyarrow as pa
 
 from docs.examples import ROOT, as_csv
+from errors.spellings import spellings
 from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import BUILTINS
 from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
@@ -214,6 +215,24 @@ def _default(option: Option) -> str:
     return option.otherwise or f"`{option.default}`"
 
 
+def other_systems() -> Iterator[str]:
+    """Spellings of other systems, a table for each."""
+    for system, found in groupby(spellings(), lambda one: one.system):
+        yield f"\n## {system}\n"
+        yield "| they write | Millstream says | here |"
+        yield "|---|---|---|"
+        for one in found:
+            said = "works" if one.works else _bar(f"{one.message}. {one.hint}").replace("*", "\\*")
+            if one.works and one.instead:
+                said = "works, with a notice"
+            here = f"`{_bar(one.instead)}`" if one.instead else ""
+            yield f"| {_code(one.written)} | {said} | {here} |"
+
+
+def _code(text: str) -> str:
+    return f"`` {_bar(text)} ``" if "`" in text else f"`{_bar(text)}`"
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "functions": functions,
     "aliases": aliases,
@@ -223,6 +242,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "stream_options": partial(options_of, OF_STREAMS),
     "postgres_options": partial(options_of, POSTGRES.options[0]),
     "auction": partial(options_of, GENERATE.options[0]),
+    "spellings": other_systems,
     "connections": partial(options_of, GENERATE.options[1]),
 }
 

@@ -146,7 +146,7 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
         (
             ("--set", "batch_rows=-1"),
             'setting "batch_rows" cannot be "-1"\n'
-            "hint: Write a whole number from 1 to 100,000,000.",
+            "hint: Write a whole number from 1 to 100,000,000, or auto.",
         ),
         (
             ("--set", "rules=maybe"),
@@ -249,3 +249,18 @@ def test_a_process_of_its_own(script: Path) -> None:
         'column "nam" does not exist in "s"\n   2 | SELECT nam FROM s [Now];\n'
         '     |        ^^^\nhint: Did you mean "name"?\n'
     )
+
+
+def test_statements_tell_notices_and_the_last_definition_answers(
+    shell: Shell, script: Path, tmp_path: Path
+) -> None:
+    table = "CREATE TABLE t (name string); INSERT INTO t VALUES ('lamp'), ('vase');"
+    script.write_text(
+        f'{STREAM}{table}\nDELETE FROM t WHERE name = "vase";\n'
+        "CREATE VIEW v AS SELECT Istream(item) FROM s [Now];\n"
+        "CREATE OR REPLACE VIEW v AS SELECT Istream(s.name) FROM s [Now], t WHERE s.name = t.name;"
+    )
+    assert shell("run", script, "--host", "local", "--out", tmp_path / "out") == 0
+    said = " ".join(shell.err.split())
+    assert "t: no column is called \"vase\": it is taken as the string 'vase'" in said
+    assert (tmp_path / "out" / "v.csv").read_text() == "ts,name\n1,lamp\n"

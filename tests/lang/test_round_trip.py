@@ -100,6 +100,13 @@ CASES = [
         "CREATE STREAM out (a, b) AS ISTREAM(SELECT a, b FROM s)",
     ),
     ("create view v as select 1", "CREATE VIEW v AS SELECT 1"),
+    ("create or replace view v as select 1", "CREATE OR REPLACE VIEW v AS SELECT 1"),
+    ("create or replace stream s (a int)", "CREATE OR REPLACE STREAM s (a int)"),
+    ("create or replace table s (a int)", "CREATE OR REPLACE TABLE s (a int)"),
+    (
+        "create or replace stream s as istream(select 1)",
+        "CREATE OR REPLACE STREAM s AS ISTREAM(SELECT 1)",
+    ),
     (
         "CREATE TABLE t (id int PRIMARY KEY, name text) SOURCE 't.csv'",
         "CREATE TABLE t (id int, name string) KEY (id) SOURCE 't.csv'",

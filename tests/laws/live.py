@@ -43,8 +43,8 @@ class Live:
 
     def replace(self, name: str, text: str) -> tuple:
         """Another query under the name of one that is there, at one boundary."""
-        self.session.execute(f'DROP QUERY "{name}"')
-        return self.add(name, text)
+        self.session.execute(f'CREATE OR REPLACE VIEW "{name}" AS {text}')
+        return self.host.change(self._job())
 
     def batch(self) -> bool:
         return not self.host.is_done and (self.host.batch() or True)

@@ -22,7 +22,12 @@ class QueryHandle:
     """A registered query: its notices, and the ways to its answer."""
 
     def __init__(self, connection: Connection, query: Query) -> None:
-        self._connection, self._query = connection, query
+        self._connection, self._given = connection, query
+
+    @property
+    def _query(self) -> Query:
+        """The query as it is now: what it reads may have been replaced."""
+        return self._connection.database.as_now(self._given) or self._given
 
     def __repr__(self) -> str:
         return f"<query {self.name} ({self._query.form}): {self._query.text}>"

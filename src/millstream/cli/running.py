@@ -60,7 +60,6 @@ def run_script(options: Options) -> None:
     for query in database.queries.values():
         for notice in query.notices:
             say(notice.render())
-    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     failure: BaseException | None = None
     try:
         if options.host == "local":
@@ -105,6 +104,7 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
     database = Database(base=str(path.absolute().parent), tell=tell)
+    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from millstream.catalog import Stream
-from millstream.connect.registry import connector_of
+from millstream.connect.registry import connector_of, through_spark
 from millstream.connect.source import Source
 from millstream.connect.statements import spool_of
 
@@ -17,7 +17,8 @@ __all__ = ["open_source", "open_stream", "spool_of", "stream_of"]
 def open_stream(stream: Stream, follow: bool) -> Source:
     """The source of a declared stream, or of the modifications of a table."""
     assert stream.source is not None
-    return connector_of(stream.source).open(stream, follow)
+    spark = through_spark(stream.name, stream.order_by)
+    return connector_of(stream.source, spark).open(stream, follow)
 
 
 def open_source(

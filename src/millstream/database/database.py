@@ -148,10 +148,17 @@ class Database:
 
     def life_of(self, query: Query) -> Life:
         """Where a query is in its life."""
+        return self._life if self.as_now(query) is not None else Life.DROPPED
+
+    def as_now(self, query: Query) -> Query | None:
+        """A query as it is registered now; None if it was dropped.
+
+        It has another plan when what it reads was replaced, and another text when it was replaced
+        by one that computes the same.
+        """
         there = self.contents.queries.find(query.name)
-        if there is None or there.text != query.text:
-            return Life.DROPPED
-        return self._life
+        stays = there is not None and (there.text == query.text or there.plan == query.plan)
+        return there if stays else None
 
     def find_query(self, name: str) -> Query:
         return found_query(name, self.contents)
@@ -271,7 +278,8 @@ class Database:
             contents = self.contents.copy()
             if self._run is not None and self._live is not None:
                 self._live.refresh(contents.tables, self._run.host.clock.beats)
-            draft = Draft(contents, self.base, self._live, self.held, texts)
+            running = {} if self._run is None else self._run.host.job.streams
+            draft = Draft(contents, self.base, self._live, self.held, texts, running)
             yield draft
             self._accept(draft)
 
@@ -281,7 +289,7 @@ class Database:
         is_changed = False
         try:
             draft.watch()
-            if run is not None and draft.events:
+            if run is not None and draft.changes_job:
                 run.change(self._job(contents))
                 is_changed = True
             for stream, rows in contents.tables.outbox:

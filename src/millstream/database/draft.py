@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from millstream.bind import bind_derived, bind_query, bind_stream, bind_table, outermost
+from millstream.bind import bind_query, bind_stream, bind_table, outermost
 from millstream.bind import source_fault as fault_in
-from millstream.bind.names.script_order import script_order
-from millstream.catalog import Reader, Stream, Table, View
+from millstream.bind.names.script_order import names_used, script_order
+from millstream.catalog import Entry, Reader, Stream, Table, View, kind_of
 from millstream.connect.opening import open_stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
 from millstream.database.dropping import drop
-from millstream.database.events import Event, NameDefined, QueryRegistered, SettingChanged
+from millstream.database.events import (
+    Event,
+    NameDefined,
+    NameDropped,
+    Noticed,
+    QueryDropped,
+    QueryRegistered,
+    SettingChanged,
+)
 from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
+from millstream.database.made import Made, WithQuery, check_running, goes_on, made
 from millstream.database.registry import query_of
+from millstream.database.replacing import Replacing
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Notice
 from millstream.lang import (
     CreateStream,
     CreateStreamAs,
     CreateTable,
     CreateView,
+    Definition,
     Describe,
     Drop,
     Explain,
@@ -35,7 +46,6 @@ from millstream.lang import (
     Show,
     Statement,
     parse_script,
-    to_sql,
 )
 from millstream.plan.legend import whole_legend
 from millstream.settings import Settings
@@ -45,8 +55,9 @@ from millstream.settings import Settings
 class Draft:
     """Carries statements out on its own contents, and collects what is to happen if all succeed.
 
-    `texts` is what SHOW, DESCRIBE and EXPLAIN have to say, `events` what was defined and dropped,
-    `watched` the new tables that are to be read from their databases while the job runs.
+    `texts` is what SHOW, DESCRIBE and EXPLAIN have to say, `running` the streams of the job that
+    runs, `events` what was defined and dropped, `watched` the new tables that are to be read from
+    their databases while the job runs.
     """
 
     contents: Contents
@@ -54,35 +65,41 @@ class Draft:
     live: LiveTables | None = None
     held: Callable[[], Held | None] = lambda: None
     texts: list[str] = field(default_factory=list)
+    running: Mapping[str, Stream] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     watched: list[Table] = field(default_factory=list)
+    replacing: Replacing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.replacing = Replacing(self.contents, self._bind_again)
+
+    @property
+    def changes_job(self) -> bool:
+        """Whether a job that runs has to go on with other names, queries or settings."""
+        return any(not isinstance(event, Noticed) for event in self.events)
 
     def execute(self, text: str) -> list[Query]:
         """Carry out a script; gives the queries it registered, in the order they are written in."""
         statements = parse_script(text)
+        before = self.contents.queries.by_name.keys() | ()
         found: dict[int, Query] = {}
         for at in script_order(statements, self.contents.catalog.entries):
             if (query := self._carry_out(statements[at], text)) is not None:
                 found[at] = query
+        self.replacing.settle()
         registered = [found[at] for at in sorted(found)]
-        self.contents.queries.put_in_order(registered)
+        self.contents.queries.put_in_order([q for q in registered if q.name.lower() not in before])
         return registered
 
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
-        if stream.source is not None:
-            open_stream(stream, follow=False)
-        self.contents.catalog.add(stream)
-        self.events.append(NameDefined("stream", stream.name))
+        self.contents.catalog.check_free(stream.name)
+        self._put_stream(stream)
 
     def add_table(self, table: Table) -> None:
         """Declare a table, with what was fed to it before if a job runs."""
-        self.contents.catalog.add(table)
-        self.contents.tables.open(table)
-        self.events.append(NameDefined("table", table.name))
-        if self.live is not None:
-            self.live.recall(table, self.contents.tables)
-            self.watched.append(table)
+        self.contents.catalog.check_free(table.name)
+        self._put_table(table)
 
     def watch(self) -> None:
         """Begin to read the new tables of databases, which a running job follows."""
@@ -119,14 +136,13 @@ class Draft:
             case CreateTable():
                 self._declare_table(statement)
             case Modification():
-                contents.tables.modify(statement, text)
+                self._modify(statement, text)
             case CreateStreamAs() | CreateView():
                 return self._name_query(statement, text)
-            case QueryStatement(query=tree):
-                bound = outermost(bind_query(tree, contents.catalog, text))
+            case QueryStatement():
+                self.replacing.settle(names_used(statement))
                 name = contents.queries.next_name(contents.catalog)
-                query = query_of(name, bound, to_sql(tree), contents.catalog)
-                return self._register(query, Reader("query", name), bound.reads)
+                return self._register(made(name, statement, text, self.replacing.names))
             case Drop():
                 self.events += drop(statement, contents)
             case Set(name=name, value=value):
@@ -134,52 +150,115 @@ class Draft:
             case Show(what=what):
                 self.texts.append(shown(what, contents))
             case Describe(name=name):
+                self.replacing.settle([name.lower()])
                 self.texts.append(described(contents.catalog.find(name)))
             case Explain():
                 self.texts.append(self._explain(statement, text))
         return None
 
+    def _modify(self, statement: Modification, text: str) -> None:
+        notices: list[Notice] = []
+        self.contents.tables.modify(statement, text, notices)
+        self.events += [Noticed(n.about(statement.name)) for n in dict.fromkeys(notices)]
+
     def _declare_stream(self, statement: CreateStream) -> None:
-        self.contents.catalog.check_free(statement.name)
+        there = self.replacing.there(statement)
         stream = bind_stream(statement, self.base)
+        if stream == there:
+            return
+        self._begin_again(there, statement)
+        if isinstance(there, View):
+            self.contents.queries.drop(there.name)
         try:
-            self.add_stream(stream)
+            self._put_stream(stream)
         except MillstreamError as error:
             raise error.at(fault_in(statement, error)) from None
 
+    def _put_stream(self, stream: Stream) -> None:
+        check_running(stream, "stream", self.running)
+        if stream.source is not None:
+            open_stream(stream, follow=False)
+        self.contents.catalog.put(stream)
+        self.events.append(NameDefined("stream", stream.name))
+
     def _declare_table(self, statement: CreateTable) -> None:
-        self.contents.catalog.check_free(statement.name)
+        there = self.replacing.there(statement)
         table = bind_table(statement, TableFiles(self.base), self.base)
+        if there is not None and goes_on(table, there, self.running):
+            return
         if table.changes is not None:
             try:
                 open_stream(table.changes, follow=False)
             except MillstreamError as error:
                 raise error.at(fault_in(statement, error)) from None
-        self.add_table(table)
+        self._begin_again(there, statement)
+        self._put_table(table)
+
+    def _put_table(self, table: Table) -> None:
+        if table.changes is not None:
+            check_running(table.changes, "table", self.running)
+        self.contents.catalog.put(table)
+        self.contents.tables.open(table)
+        self.events.append(NameDefined("table", table.name))
+        if self.live is not None:
+            self.live.recall(table, self.contents.tables)
+            self.watched.append(table)
+
+    def _begin_again(self, there: Entry | None, statement: Definition) -> None:
+        """What the name was is no more, and what reads it is to be bound again."""
+        if there is None:
+            return
+        self.replacing.begin(statement)
+        self.events.append(NameDropped(kind_of(there), there.name))
+        if isinstance(there, View):
+            query = self.contents.queries.find(there.name)
+            self.contents.catalog.forget_reads(there.name)
+            self.events += [] if query is None else [QueryDropped(query)]
 
     def _name_query(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
-        name, catalog = statement.name, self.contents.catalog
-        catalog.check_free(name)
-        if self.contents.queries.find(name) is not None:
+        contents, name = self.contents, statement.name
+        there, known = self.replacing.there(statement), contents.queries.find(name)
+        if known is not None and there is None:
             raise MillstreamError(f'query "{name}" exists already', hint="Choose another name.")
-        bound, said = bind_derived(statement, catalog, text)
-        bound = outermost(bound)
-        kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
-        catalog.add(View(name, bound.plan, said, kind))
-        self.events.append(NameDefined(kind, name))
-        return self._register(query_of(name, bound, said, catalog), Reader(kind, name), bound.reads)
+        result = made(name, statement, text, self.replacing.names_for(statement))
+        if known is not None and result.is_as(known):
+            self.replacing.waiting.pop(name.lower(), None)
+            return self._keep(result)
+        self._begin_again(there, statement)
+        self.events.append(NameDefined(result.reader.kind, name))
+        return self._register(result)
 
-    def _register(self, query: Query, reader: Reader, reads: tuple[str, ...]) -> Query:
-        query = replace(query, notices=tuple(n.about(query.name) for n in query.notices))
-        self.contents.queries.add(query)
-        self.contents.catalog.note_reads(reader, reads)
-        self.events.append(QueryRegistered(query))
-        return query
+    def _register(self, result: Made) -> Query:
+        self.events.append(QueryRegistered(result.query))
+        return self._keep(result)
+
+    def _keep(self, result: Made) -> Query:
+        """Hold a query, and what it reads."""
+        catalog = self.contents.catalog
+        self.contents.queries.add(result.query, result.statement)
+        if result.view is not None:
+            catalog.put(result.view)
+        catalog.forget_reads(result.reader.name)
+        catalog.note_reads(result.reader, result.reads)
+        return result.query
+
+    def _bind_again(self, reader: Reader) -> None:
+        """Bind what reads a name that was replaced, as its statement says."""
+        known = self.contents.queries.by_name[reader.name.lower()]
+        (statement,) = parse_script(known.statement)
+        assert isinstance(statement, WithQuery)
+        result = made(reader.name, statement, known.statement, self.replacing.names)
+        if result.is_as(known.query):
+            self._keep(result)
+            return
+        self.events.append(QueryDropped(known.query))
+        self._register(result)
 
     def _explain(self, statement: Explain, text: str) -> str:
         contents = self.contents
+        self.replacing.settle(names_used(statement))
         if statement.query is not None:
-            bound = outermost(bind_query(statement.query, contents.catalog, text))
+            bound = outermost(bind_query(statement.query, self.replacing.names, text))
             query = query_of("query", bound, "", contents.catalog)
         elif asks_for_the_legend(statement.name, contents):
             return whole_legend()

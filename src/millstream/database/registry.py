@@ -29,9 +29,13 @@ class Life(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Registered:
-    """A query, and what a job needs to know of it: found out once for all changes of the job."""
+    """A query, and what a job needs to know of it: found out once for all changes of the job.
+
+    `statement` is the text that has registered it.
+    """
 
     query: Query
+    statement: str = ""
 
     @cached_property
     def timed(self) -> Query:
@@ -69,8 +73,9 @@ class Registry:
         one = self.by_name.get(name.lower())
         return None if one is None else one.query
 
-    def add(self, query: Query) -> None:
-        self.by_name[query.name.lower()] = Registered(query)
+    def add(self, query: Query, statement: str) -> None:
+        """Hold a query; one of that name is replaced, and the new one has its place."""
+        self.by_name[query.name.lower()] = Registered(query, statement)
 
     def drop(self, name: str) -> Query | None:
         one = self.by_name.pop(name.lower(), None)

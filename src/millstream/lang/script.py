@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect
+from itertools import pairwise
+
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
@@ -11,6 +15,13 @@ from millstream.lang.grammar.faults import SyntaxFault
 from millstream.lang.guard import check_script, check_tree, deep_stack
 from millstream.lang.parser import Parser
 from millstream.lang.statements import Modification, Statement
+
+_BEFORE_SIGN = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
+    r"|(?P<number>(?<![\w.])(?:\d+\.?\d*|\.\d+)[eE]\d+(?=[+-]))",
+    re.DOTALL,
+)
+"""A number with an exponent before a sign; strings, names and comments are passed over."""
 
 
 def parse_script(text: str) -> tuple[Statement, ...]:
@@ -24,7 +35,7 @@ def _split(text: str) -> list[list[Token]]:
     """The tokens of every statement that is not empty."""
     readable = " " + text[1:] if text.startswith("\ufeff") else text
     try:
-        tokens = Millstream().tokenize(readable)
+        tokens = _tokens(readable)
     except SqlglotError as error:
         raise MillstreamError("the script cannot be cut into words", Place(text, 0, 1)) from error
     statements: list[list[Token]] = [[]]
@@ -37,6 +48,23 @@ def _split(text: str) -> list[list[Token]]:
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]
+
+
+def _tokens(text: str) -> list[Token]:
+    """The tokens of a text, where `1e3+2` is a sum: sqlglot takes the sign for the exponent's.
+
+    A space is put before such signs, and taken out of the offsets again.
+    """
+    signs = [match.end() for match in _BEFORE_SIGN.finditer(text) if match["number"]]
+    if not signs:
+        return Millstream().tokenize(text)
+    pieces = [text[start:end] for start, end in pairwise([0, *signs, len(text)])]
+    tokens = Millstream().tokenize(" ".join(pieces))
+    spaces = [sign + before for before, sign in enumerate(signs)]
+    for token in tokens:
+        token.start -= bisect(spaces, token.start)
+        token.end -= bisect(spaces, token.end)
+    return tokens
 
 
 def _parse_statement(tokens: list[Token], text: str) -> Statement:

@@ -28,6 +28,13 @@ class Named(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Definition(Named):
+    """A statement that gives a name its meaning; OR REPLACE also if it has one already."""
+
+    replaces: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ColumnDef:
     """A column of a stream or table; `type` is canonical text such as `decimal(10,2)`."""
 
@@ -37,7 +44,7 @@ class ColumnDef:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateStream(Named):
+class CreateStream(Definition):
     """A stream that comes from outside; `order_by` may be "current_time"."""
 
     columns: tuple[ColumnDef, ...]
@@ -52,7 +59,7 @@ class CreateStream(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateStreamAs(Named):
+class CreateStreamAs(Definition):
     """A stream that is the result of a query."""
 
     columns: tuple[str, ...] | None = None
@@ -60,7 +67,7 @@ class CreateStreamAs(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateView(Named):
+class CreateView(Definition):
     """A query with a name."""
 
     columns: tuple[str, ...] | None = None
@@ -68,7 +75,7 @@ class CreateView(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateTable(Named):
+class CreateTable(Definition):
     """A relation that comes from outside, or is changed by statements."""
 
     columns: tuple[ColumnDef, ...]

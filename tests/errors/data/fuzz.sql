@@ -19,3 +19,12 @@ SELECT coalesce(price, 0), nullif(item, 1), greatest(item, 2), bidder LIKE 'A%' 
 SELECT bids.price, "bidder", `item` FROM bids [Partition By item Rows 1 Range 1 Minute];
 DESCRIBE bids; SHOW streams; EXPLAIN PHYSICAL SELECT item FROM bids [Now]; SET batch_rows = 2;
 DROP VIEW IF EXISTS nothing; SELECT count(*) FROM bids.late;
+CREATE OR REPLACE VIEW again AS SELECT item, count(*) AS n FROM bids [Rows 3] GROUP BY item HAVING n > 1;
+CREATE OR REPLACE TABLE again (item bigint, name string) KEY (item);
+CREATE OR REPLACE STREAM again (n bigint, WATERMARK FOR n AS n - INTERVAL '5' SECOND) ORDER BY n;
+SELECT item, amount FROM bids o JOIN ticks t WITHIN 1 HOUR ON o.item = t.n EMIT CHANGES;
+SELECT bidder FROM bids QUALIFY row_number() OVER (PARTITION BY item ORDER BY price DESC) = 1;
+SELECT TOP 3 lag(price) OVER (PARTITION BY item ORDER BY ts), DATEADD(minute, 5, ts), DECODE(item, 1, 2, 3) FROM bids;
+SELECT * FROM bids MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts PATTERN (A B) DEFINE B AS B.price > 1);
+SELECT 1e3+2, 1.5e-3-.5e1, bidder = "Ann", "Ann" IN (bidder, 'Bob') FROM bids WHERE bidder ~ 'A' FETCH FIRST 3 ROWS ONLY;
+CREATE MATERIALIZED VIEW again AS SELECT DISTINCT ON (item) * EXCEPT (price) FROM bids;

@@ -12,7 +12,7 @@ from millstream.bind.names.words import check_name, find_word
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import Fields
 from millstream.connect.options import OF_STREAMS
-from millstream.connect.registry import option_names
+from millstream.connect.registry import option_names, through_spark
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import ColumnDef, CreateStream, CreateTable, interval_from_text
 
@@ -49,6 +49,15 @@ def options_of(statement: CreateStream | CreateTable) -> dict[str, str]:
             )
         options[key.lower()] = value
     return options
+
+
+def of_elsewhere(option: str, statement: CreateStream | CreateTable) -> str | None:
+    """A hint for an option that other systems have: it says where the rows are."""
+    if option.split(".")[0] not in ("connector", "kafka_topic", "topic", "value_format", "path"):
+        return None
+    order = statement.order_by if isinstance(statement, CreateStream) else None
+    spark = through_spark(statement.name, order)
+    return f"Write SOURCE 'file.csv' or a folder; for a topic give {spark}."
 
 
 def source_fault(statement: CreateStream | CreateTable, error: MillstreamError) -> Place | None:

@@ -10,6 +10,7 @@ from millstream.bind.definitions.clauses import (
     called,
     declared_columns,
     length_option,
+    of_elsewhere,
     option_place,
     options_of,
 )
@@ -80,10 +81,10 @@ def _order(statement: CreateStream, columns: Fields) -> str | None:
 
 def _no_option(name: str, statement: CreateStream) -> MillstreamError:
     near = closest(name, STREAM_OPTIONS)
+    known = f"Without SOURCE there are {' and '.join(STREAM_OPTIONS)}."
+    hint = of_elsewhere(name, statement) or (f"Did you mean {near}?" if near else known)
     return MillstreamError(
         f'option "{name}" of stream "{statement.name}" does not exist',
         option_place(statement, name),
-        hint=f"Did you mean {near}?"
-        if near
-        else f"Without SOURCE there are {' and '.join(STREAM_OPTIONS)}.",
+        hint=hint,
     )

@@ -42,16 +42,3 @@ def literal(text: str, is_string: bool) -> Literal:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def with_backslashes(pattern: str, mark: str) -> str:
-    """A LIKE pattern whose own escape character becomes the backslash."""
-    result, escaped = [], False
-    for character in pattern:
-        if character == mark and not escaped:
-            escaped = True
-            continue
-        special = character in "%_\\" if escaped else character == "\\"
-        result.append(f"\\{character}" if special else character)
-        escaped = False
-    return "".join(result)

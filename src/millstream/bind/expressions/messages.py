@@ -7,21 +7,22 @@ import re
 import pyarrow as pa
 from sqlglot import exp
 
-from millstream.aggregates.builtin import BUILTINS
+from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.builtin import BUILTINS, builtin
 from millstream.algebra.expressions import Expression
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
+from millstream.bind.expressions.elsewhere import over, source_of
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.bind.names.scope import Scope
-from millstream.bind.names.trees import only_tested, stands_around
-from millstream.errors import MillstreamError, Place, closest
-from millstream.lang import place_of
+from millstream.bind.names.trees import aggregate_of, only_tested, stands_around
+from millstream.errors import MillstreamError, Place, misspelt
+from millstream.lang import place_of, to_sql
 
 LATER = (
     "top_k",
     "topk",
     "mode",
-    "any_value",
     "corr",
     "covar_pop",
     "covar_samp",
@@ -104,9 +105,47 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
             f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
         )
     aggregates = [called for a in BUILTINS for called in (a.name, *a.aliases)]
-    near = closest(name, [*FUNCTIONS, *ALIASES, *aggregates])
+    near = misspelt(name, [*FUNCTIONS, *ALIASES, *aggregates])
     hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
     return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
+
+
+def misplaced(called: Aggregate, clause: str) -> MillstreamError:
+    """An aggregate where single rows are looked at."""
+    if clause.startswith("aggregate"):
+        hint = "Compute the inner one first, in a subquery in FROM or in a view."
+    elif clause == "WHERE":
+        hint = "WHERE tests single rows; test groups in HAVING."
+    else:
+        hint = "Move it to the select list or to HAVING."
+    return MillstreamError(f'aggregate "{called.name}" cannot stand in {clause}', hint=hint)
+
+
+def no_clock(name: str, node: exp.Expr) -> MillstreamError:
+    """The time of day, which would make an answer depend on when it is computed."""
+    recent = f"FROM {source_of(node)} [Range 5 Minutes]"
+    return MillstreamError(
+        f'function "{name}" is not supported yet',
+        hint=f"For what is recent use a window, {recent}; for the time of arrival, order the "
+        "stream by current_time.",
+    )
+
+
+def of_select_list(node: exp.Column, clause: str) -> str | None:
+    """A hint for a name of the select list where it cannot be used."""
+    select = node.find_ancestor(exp.Select)
+    if select is None or node.table or select.args.get("from_") is None:
+        return None
+    named = [item for item in select.expressions if isinstance(item, exp.Alias)]
+    found = [item.this for item in named if item.alias.lower() == node.name.lower()]
+    if not found:
+        return None
+    if len(found) > 1:
+        return f'Give one of the columns "{node.name}" of the select list another name.'
+    said = to_sql(found[0])
+    if clause == "WHERE" and any(aggregate_of(part, builtin) for part in found[0].walk()):
+        return f"Test {said} in HAVING: WHERE tests single rows."
+    return f"Write {said}: names of the select list cannot stand in {clause}."
 
 
 def no_member(node: exp.Column, scope: Scope) -> MillstreamError:
@@ -131,6 +170,18 @@ def quantifier_of(node: exp.Expr, text: str) -> str:
     return "SOME" if written == "SOME" else node.key.upper()
 
 
+def _of_group(node: exp.WithinGroup) -> str:
+    """A hint that has the values which WITHIN GROUP puts in order as an argument."""
+    order = node.args["expression"]
+    keys = [key.this if isinstance(key, exp.Ordered) else key for key in order.expressions]
+    called = node.this
+    given = [to_sql(n) for n in called.expressions] if isinstance(called, exp.Anonymous) else []
+    name = str(called.this).lower() if isinstance(called, exp.Anonymous) else ""
+    if name.startswith(("percentile", "quantile")):
+        return f"Write quantile({', '.join([to_sql(keys[0]), *given])})."
+    return "Leave it out: values come in the order of time."
+
+
 def not_yet(node: exp.Expr, text: str) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
@@ -141,16 +192,9 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
                 hint=f"Write x > {word} (SELECT …).",
             )
         case exp.Window():
-            called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
-            return MillstreamError(
-                f"{called}(…) OVER is not supported yet",
-                hint="Put a window after the stream in FROM: FROM bids [Rows 100].",
-            )
+            return over(node)
         case exp.WithinGroup():
-            return MillstreamError(
-                "WITHIN GROUP is not supported",
-                hint="Name the values in the aggregate itself: median(x), quantile(x, 0.9).",
-            )
+            return MillstreamError("WITHIN GROUP is not supported", hint=_of_group(node))
         case exp.Tuple():
             return MillstreamError(
                 "a list in parentheses cannot stand here", hint="Write its values one by one."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -22,8 +22,26 @@ from millstream.algebra.types import (
     type_from_text,
 )
 from millstream.bind.expressions.calls import Calls
-from millstream.bind.expressions.constants import coerce, literal, with_backslashes
-from millstream.bind.expressions.messages import a, no_function, no_member, not_yet
+from millstream.bind.expressions.constants import coerce, literal
+from millstream.bind.expressions.elsewhere import COLUMNS, refused
+from millstream.bind.expressions.messages import (
+    a,
+    misplaced,
+    no_clock,
+    no_function,
+    no_member,
+    not_yet,
+    of_select_list,
+)
+from millstream.bind.expressions.patterns import without_escape
+from millstream.bind.expressions.quoted import (
+    COMPARING,
+    is_double_quoted,
+    lone_word,
+    no_column,
+    reads_text,
+    taken_as_string,
+)
 from millstream.bind.expressions.vocabulary import (
     ALIASES,
     CLOCKS,
@@ -35,7 +53,7 @@ from millstream.bind.expressions.vocabulary import (
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
 from millstream.bind.names.window_functions import window_as_value, window_of_group
-from millstream.errors import MillstreamError, Notice, Place, closest
+from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import interval_of, name_place_of, place_of
 
 
@@ -56,6 +74,8 @@ class Expressions:
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
     notices: list[Notice] = field(default_factory=list)
+    aliases: Mapping[str, Expression] = field(default_factory=dict)
+    """What names that are no columns stand for, by the names in lower case."""
 
     @property
     def calls(self) -> Calls:
@@ -115,10 +135,9 @@ class Expressions:
             case exp.In():
                 return self._in(node)
             case exp.ILike():
-                sides = [self._call("lower", [n], node) for n in (node.this, node.expression)]
-                return self.calls.apply("like", sides, [node.this, node.expression])
+                return self._ilike([node.this, node.expression])
             case exp.Escape(this=exp.Like() | exp.ILike()):
-                return self._escaped(node)
+                return self._bind(without_escape(node, self.text))
             case exp.Case():
                 return self._case(node)
             case exp.Cast() | exp.TryCast():
@@ -173,11 +192,12 @@ class Expressions:
             raise MillstreamError("* cannot stand here", hint="Name a column.")
         if node.args.get("db"):
             raise MillstreamError("a column has at most two parts", hint="Write alias.column.")
+        if self._is_alias(node):
+            return self.aliases[name.lower()]
         if self.outer is not None and (found := self._outside(node)) is not None:
             return found
-        quoted = node.this.meta.get("double_quoted") and not table
-        if quoted and self.scope.find(name) is None:
-            return self._quoted(name)
+        if is_double_quoted(node) and not table and self.scope.find(name) is None:
+            raise no_column(node, self.scope).at(name_place_of(node, self.text))
         scope = with_names_around(self.scope, node)
         if table and scope.member(table) is None:
             if (window := window_of_group(node, self.text)) is not None:
@@ -186,43 +206,56 @@ class Expressions:
         try:
             return scope.resolve(name, table)
         except MillstreamError as error:
+            error.hint = of_select_list(node, self.clause) or COLUMNS.get(name.lower(), error.hint)
             raise error.at(name_place_of(node, self.text)) from None
+
+    def _is_alias(self, node: exp.Column) -> bool:
+        """Whether a name stands for an item of the select list; columns come first."""
+        known = not node.table and node.name.lower() in self.aliases
+        return known and not is_known(self.scope, node)
 
     def _outside(self, node: exp.Column) -> Expression | None:
         """The column of the query around that a name means, unless it is one of this query."""
         assert self.outer is not None
         return None if is_known(self.scope, node) else self.outer(node)
 
-    def _quoted(self, text: str) -> Expression:
-        """A string in double quotes, unless it is more probably a column that was misspelt."""
-        near = closest(text, self.scope.names, 0.8)
-        if near is not None:
-            raise MillstreamError(
-                f'column "{text}" does not exist',
-                hint=f"Did you mean \"{near}\"? A string is written '{text}'.",
-            )
-        return Literal(text, STRING)
+    def operands(self, nodes: Sequence[exp.Expr], *beside: Expression) -> list[Expression]:
+        """What is compared with each other, and with values that are bound already.
 
-    def _escaped(self, node: exp.Escape) -> Expression:
-        """LIKE with an ESCAPE character of its own: the pattern is rewritten to backslashes."""
-        like, mark = node.this, node.expression
-        pattern = like.expression
-        if not (isinstance(mark, exp.Literal) and mark.is_string and len(mark.this) == 1):
-            raise MillstreamError(
-                "ESCAPE needs a string of one character",
-                place_of(mark, self.text),
-                hint="Write ESCAPE '!'.",
-            )
-        if not (isinstance(pattern, exp.Literal) and pattern.is_string):
-            raise MillstreamError(
-                "a pattern with ESCAPE must be a constant",
-                place_of(pattern, self.text),
-                hint="Write LIKE 'a!%' ESCAPE '!'.",
-            )
-        plain = type(like)(
-            this=like.this, expression=exp.Literal.string(with_backslashes(pattern.this, mark.this))
-        )
-        return self._bind(plain)
+        A word in double quotes that names nothing is a string where text columns are compared.
+        """
+        known = {at: self.bind(node) for at, node in enumerate(nodes) if self._has_meaning(node)}
+        if len(known) == len(nodes):
+            return list(known.values())
+        is_text = any(map(reads_text, (*beside, *known.values())))
+        return [
+            known[at] if at in known else self._word(node, is_text) for at, node in enumerate(nodes)
+        ]
+
+    def _has_meaning(self, node: exp.Expr) -> bool:
+        """False for a lone name that is no column, here or in the query around."""
+        word = lone_word(node)
+        if word is None or is_known(self.scope, word) or self._is_alias(word):
+            return True
+        return self.outer is not None and self.outer(word) is not None
+
+    def _word(self, node: exp.Expr, is_text: bool) -> Expression:
+        """A name that is no column, beside text columns or not."""
+        word = lone_word(node)
+        assert word is not None
+        if not is_text:
+            return self.bind(node)
+        if not is_double_quoted(word):
+            raise no_column(word, self.scope).at(name_place_of(word, self.text))
+        self.notices.append(taken_as_string(word.name, self.scope))
+        return Literal(word.name, STRING)
+
+    def _ilike(self, written: list[exp.Expr]) -> Expression:
+        lowered = [
+            self.calls.apply("lower", [value], [node])
+            for value, node in zip(self.operands(written), written)
+        ]
+        return self.calls.apply("like", lowered, written)
 
     def _is(self, node: exp.Is) -> Expression:
         value, right = self.bind(node.this), node.expression
@@ -235,9 +268,11 @@ class Expressions:
         raise MillstreamError("IS takes NULL, TRUE or FALSE")
 
     def _between(self, node: exp.Between) -> Expression:
-        low = self._call(">=", [node.this, node.args["low"]], node)
-        high = self._call("<=", [node.this, node.args["high"]], node)
-        return Call("and", (low, high), BOOLEAN)
+        written = [node.this, node.args["low"], node.args["high"]]
+        value, low, high = self.operands(written)
+        above = self.calls.apply(">=", [value, low], [written[0], written[1]])
+        below = self.calls.apply("<=", [value, high], [written[0], written[2]])
+        return Call("and", (above, below), BOOLEAN)
 
     def _subquery(self, node: exp.Expr) -> Expression:
         if self.subquery is None:
@@ -248,9 +283,10 @@ class Expressions:
         return self.subquery(node, self)
 
     def _in(self, node: exp.In) -> Expression:
-        value = self.bind(node.this)
+        value, *listed = self.operands([node.this, *node.expressions])
         tests = [
-            self.calls.apply("=", [value, self.bind(e)], [node.this, e]) for e in node.expressions
+            self.calls.apply("=", [value, other], [node.this, written])
+            for other, written in zip(listed, node.expressions)
         ]
         result = tests[0]
         for test in tests[1:]:
@@ -258,13 +294,12 @@ class Expressions:
         return result
 
     def _case(self, node: exp.Case) -> Expression:
-        conditions, values, written = [], [], []
-        for branch in node.args["ifs"]:
-            if node.this is None:
-                conditions.append(self.condition(branch.this, "WHEN"))
-            else:
-                conditions.append(self._call("=", [node.this, branch.this], branch.this))
-            written.append(branch.args["true"])
+        branches = node.args["ifs"]
+        if node.this is None:
+            conditions = [self.condition(branch.this, "WHEN") for branch in branches]
+        else:
+            conditions = self._equal_to(node.this, [branch.this for branch in branches])
+        written = [branch.args["true"] for branch in branches]
         if node.args.get("default") is not None:
             written.append(node.args["default"])
         values = [self.bind(value) for value in written]
@@ -273,6 +308,17 @@ class Expressions:
             values.append(Literal(None, NULL))
         values = [coerce(v, kind) for v in values]
         return Case(tuple(zip(conditions, values)), values[-1], kind)
+
+    def _equal_to(self, node: exp.Expr, others: list[exp.Expr]) -> list[Expression]:
+        """Whether a value is equal to each of the others."""
+        value, *bound = self.operands([node, *others])
+        conditions = []
+        for other, written in zip(bound, others):
+            try:
+                conditions.append(self.calls.apply("=", [value, other], [node, written]))
+            except MillstreamError as error:
+                raise error.at(place_of(written, self.text)) from None
+        return conditions
 
     def _cast(self, node: exp.Expr) -> Expression:
         to = node.args["to"]
@@ -298,11 +344,9 @@ class Expressions:
         if name in CONSTANTS and not given:
             return Literal(CONSTANTS[name], DOUBLE)
         if name in CLOCKS:
-            raise MillstreamError(
-                f'function "{name}" is not supported yet',
-                name_place_of(node, self.text),
-                hint="Order the stream by current_time, and use windows.",
-            )
+            raise no_clock(name, node).at(name_place_of(node, self.text))
+        if (error := refused(name, given, node)) is not None:
+            raise error.at(name_place_of(node, self.text))
         if any(isinstance(n, exp.Distinct) for n in given):
             raise MillstreamError(f'function "{name}" takes no DISTINCT', hint="Leave it out.")
         if name in ("if", "iff"):
@@ -312,6 +356,8 @@ class Expressions:
             return self._call(ALIASES.get(unit, unit), given[1:], node)
         if name in ("instr", "strpos") and len(given) == 2:
             name, given = "position", given[::-1]
+        if name == "isnull" and len(given) == 2:
+            name = "coalesce"
         return self._call(ALIASES.get(name, name), given, node)
 
     def _filtered(self, node: exp.Filter) -> Expression:
@@ -339,24 +385,15 @@ class Expressions:
     def _aggregate(self, node: exp.Anonymous, called: Aggregate) -> Expression:
         if self.aggregate is not None:
             return self.aggregate(node, called, list(node.expressions))
-        if self.clause.startswith("aggregate"):
-            hint = "Compute the inner one first, in a subquery in FROM or in a view."
-        elif self.clause == "WHERE":
-            hint = "WHERE tests single rows; test groups in HAVING."
-        else:
-            hint = "Move it to the select list or to HAVING."
-        raise MillstreamError(
-            f'aggregate "{called.name}" cannot stand in {self.clause}',
-            name_place_of(node, self.text),
-            hint=hint,
-        )
+        raise misplaced(called, self.clause).at(name_place_of(node, self.text))
 
     def _call(self, name: str, written: Sequence[exp.Expr], node: exp.Expr) -> Expression:
         if name not in FUNCTIONS:
             if (window := window_as_value(node, self.text)) is not None:
                 raise window
             raise no_function(name, name_place_of(node, self.text))
-        return self.calls.apply(name, [self.bind(n) for n in written], written)
+        bound = self.operands(written) if name in COMPARING else [self.bind(n) for n in written]
+        return self.calls.apply(name, bound, written)
 
 
 def _count(given: Sequence[object]) -> str:

@@ -58,12 +58,30 @@ ALIASES = {
     "regexp_matches": "regexp_like",
     "rlike": "regexp_like",
     "isnull": "is_null",
+    "charindex": "position",
+    "locate": "position",
+    "replicate": "repeat",
     "date_diff": "datediff",
     "unix_seconds": "epoch",
     "from_unixtime": "to_timestamp",
     "timestamp_seconds": "to_timestamp",
 }
-CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
+CLOCKS = (
+    "current_timestamp",
+    "current_date",
+    "current_time",
+    "now",
+    "localtimestamp",
+    "clock_timestamp",
+    "getdate",
+    "getutcdate",
+    "localtime",
+    "mz_now",
+    "proctime",
+    "sysdate",
+    "systimestamp",
+    "utc_timestamp",
+)
 CONSTANTS = {"pi": math.pi, "e": math.e}
 UNITS = (
     "year",

@@ -10,10 +10,8 @@ from sqlglot import exp
 
 from millstream.errors import MillstreamError
 from millstream.lang import (
-    CreateStream,
-    CreateStreamAs,
-    CreateTable,
     CreateView,
+    Definition,
     Describe,
     Explain,
     Modification,
@@ -22,15 +20,13 @@ from millstream.lang import (
 )
 from millstream.lang.statements import Named
 
-DEFINITIONS = (CreateStream, CreateStreamAs, CreateTable, CreateView)
-
 
 def script_order(statements: tuple[Statement, ...], known: Container[str]) -> list[int]:
     """The numbers of the statements in the order in which they can be carried out.
 
     A definition moves up to the first statement that uses its name, if nothing before has that
-    name; the modifications of a table come right after it. All else stays as it is written.
-    `known` are the names that exist already, in lower case.
+    name, or if it replaces what has it; the modifications of a table come right after it. All else
+    stays as it is written. `known` are the names that exist already, in lower case.
     """
     return _Order(statements, known).sorted()
 
@@ -54,7 +50,7 @@ class _Order:
         if at in self.under_way:
             raise self._circle(at)
         self.under_way[at] = used
-        for name, node in _uses(self.statements[at]).items():
+        for name, node in names_used(self.statements[at]).items():
             if (needed := self._definition(name, at)) is not None:
                 self._place(needed, node)
         if (owner := self._owner(at)) is not None:
@@ -65,12 +61,18 @@ class _Order:
     def _definition(self, name: str, at: int) -> int | None:
         """The definition of a name that is still to be carried out, the nearest before or the
         first after."""
-        places = self._defined.get(name, ())
+        places = self._defined.get(name, [])
+        if name in self.known:
+            places = [place for place in places if self._replaces(place)]
         before = [place for place in places if place < at]
-        if name in self.known or not places:
+        if not places:
             return None
         nearest = before[-1] if before else places[0]
         return None if nearest in self.done else nearest
+
+    def _replaces(self, at: int) -> bool:
+        statement = self.statements[at]
+        return isinstance(statement, Definition) and statement.replaces
 
     def _owner(self, at: int) -> int | None:
         """The definition of the table that a statement modifies."""
@@ -89,7 +91,7 @@ class _Order:
         """Where every name is defined."""
         found: dict[str, list[int]] = {}
         for at, statement in enumerate(self.statements):
-            if isinstance(statement, DEFINITIONS):
+            if isinstance(statement, Definition):
                 found.setdefault(statement.name.lower(), []).append(at)
         return found
 
@@ -108,7 +110,7 @@ class _Order:
         circle = [self.statements[other] for other in way[way.index(at) :]]
         names = [f'{_kind(s)} "{s.name}"' for s in circle if isinstance(s, Named)]
         following = way[way.index(at) + 1 :] or [at]
-        node = _uses(circle[0]).get(self._name_of(following[0]))
+        node = names_used(circle[0]).get(self._name_of(following[0]))
         message, detail = f"{names[0]} is defined by itself", None
         if len(names) > 1:
             message = f"{', '.join(names[:-1])} and {names[-1]} are defined by each other"
@@ -134,7 +136,7 @@ def _kind(statement: Statement) -> str:
     return "view" if isinstance(statement, CreateView) else "stream"
 
 
-def _uses(statement: Statement) -> dict[str, exp.Expr]:
+def names_used(statement: Statement) -> dict[str, exp.Expr]:
     """The names in lower case that the query of a statement reads, with a place of each."""
     query = getattr(statement, "query", None)
     if query is None:

@@ -45,6 +45,13 @@ def bind_items(select: exp.Select, expressions: Expressions) -> list[Item]:
     return _unique(items)
 
 
+def aliases_of(items: list[Item]) -> dict[str, Expression]:
+    """The items that have an alias, by its lower case; not those of one that stands twice."""
+    named = [(i.node.alias.lower(), i.value) for i in items if isinstance(i.node, exp.Alias)]
+    names = [name for name, _ in named]
+    return {name: value for name, value in named if names.count(name) == 1}
+
+
 def _all(scope: Scope, node: exp.Expr, text: str) -> list[tuple[str, Column]]:
     if not scope.members:
         raise MillstreamError(

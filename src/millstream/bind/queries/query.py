@@ -177,7 +177,7 @@ class _Binder:
         for word in ("expressions", "where", "group", "having", "order"):
             clause = node.args.get(word)
             for part in clause if isinstance(clause, list) else [clause] if clause else []:
-                names = aliases if word in ("group", "order") else set()
+                names = aliases if word in ("group", "having", "order") else set()
                 found += [c for c in self._columns_in(part) if not _is_own(c, scope, names)]
         return found
 

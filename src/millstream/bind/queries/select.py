@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sqlglot import exp
@@ -25,7 +25,7 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import and_parts, has_aggregate, has_query, is_query, own_parts
 from millstream.bind.queries.grouping import Grouping, after_grouping
-from millstream.bind.queries.items import Item, Outputs, bind_items
+from millstream.bind.queries.items import Item, Outputs, aliases_of, bind_items
 from millstream.bind.queries.keys import bind_keys
 from millstream.bind.queries.ordering import Ordering, bind_ordering, clause_place
 from millstream.bind.queries.single import at_most_one
@@ -111,7 +111,7 @@ class Select:
         grouping = Grouping(expressions)
         expressions.aggregate = grouping.aggregate
         items = bind_items(self.node, expressions)
-        having = self._conditions("having", expressions)
+        having = self._conditions("having", replace(expressions, aliases=aliases_of(items)))
         ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
         self._check_ordering(ordering)
         self._check_aggregates(grouping)

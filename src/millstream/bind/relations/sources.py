@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.window_columns import hidden_columns
+from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.entries import Entry, Joined, Test
@@ -171,7 +172,7 @@ class Sources:
         return MillstreamError(
             f'function "{name}" cannot stand in FROM',
             place,
-            hint="Name a stream, a table or a view.",
+            hint=UNFOLD if HINTS.get(name) == UNFOLD else "Name a stream, a table or a view.",
         )
 
     def _windowed(

@@ -126,7 +126,8 @@ class Subqueries:
         self._check_width(query, len(rows.values), len(written))
         result = []
         for node, value in zip(written, rows.values):
-            call = expressions.compare("=", expressions.bind(node), value, node, query)
+            (mine,) = expressions.operands([node], value)
+            call = expressions.compare("=", mine, value, node, query)
             result.append((call.arguments[0], call.arguments[1]))
         return result
 
@@ -193,10 +194,10 @@ class Subqueries:
         """A comparison with ANY or ALL, by the least and the most value of the subquery."""
         quantifier, operator = node.expression, OPERATORS[type(node)]
         query = self._query(quantifier)
-        value = expressions.bind(node.this)
         outer = self.queries.outer_of(query, self.around)
         answer = self.queries.relation(query, outer)
         some, nulls, least, most = self._summary(query, answer, outer)
+        (value,) = expressions.operands([node.this], least)
         every = isinstance(quantifier, exp.All)
         if operator in ("=", "<>"):
             tests = [
@@ -222,8 +223,8 @@ class Subqueries:
             )
         outer = self.queries.outer_of(query, self.around)
         answer = self.queries.relation(query, outer)
-        value = expressions.bind(operand)
         column = self._column(query, answer, outer)
+        (value,) = expressions.operands([operand], column)
         call = expressions.compare("=", value, column, operand, query)
         mine, theirs = call.arguments
         some, nulls = self._presence(query, answer, outer)

@@ -18,6 +18,7 @@ from millstream.bind.definitions.clauses import (
     called,
     declared_columns,
     length_option,
+    of_elsewhere,
     option_place,
     options_of,
     source_fault,
@@ -281,8 +282,9 @@ def _check_key(rows: pa.RecordBatch, key: tuple[str, ...], statement: CreateTabl
 
 def _no_option(name: str, statement: CreateTable) -> MillstreamError:
     near = closest(name, OF_TABLES.names)
+    known = f"Did you mean {near}?" if near else "Without SOURCE there is time."
     return MillstreamError(
         f'option "{name}" of table "{statement.name}" does not exist',
         option_place(statement, name),
-        hint=f"Did you mean {near}?" if near else "Without SOURCE there is time.",
+        hint=of_elsewhere(name, statement) or known,
     )

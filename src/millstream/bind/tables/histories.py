@@ -16,7 +16,7 @@ from millstream.bind.tables.declared import modifications, static_table
 from millstream.bind.tables.modifications import BoundChange, bind_modification
 from millstream.catalog import STATEMENTS, Catalog, Stream, Table, kind_of
 from millstream.columns.keys import factorize
-from millstream.errors import MillstreamError, Place
+from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import Modification, place_of
 
 Change = tuple[int, str, pa.RecordBatch]
@@ -49,10 +49,13 @@ class TableHistories:
         self.books[table.name] = TableHistory(table, table.content.rows)
         self._own.add(table.name)
 
-    def modify(self, statement: Modification, text: str) -> None:
-        """Carry out a statement on the first rows of the table, or as a change at its time."""
+    def modify(self, statement: Modification, text: str, notices: list[Notice]) -> None:
+        """Carry out a statement on the first rows of the table, or as a change at its time.
+
+        `notices` takes what its author should know.
+        """
         table = self._table(statement)
-        bound_change, kind = bind_modification(statement, table, text)
+        bound_change, kind = bind_modification(statement, table, text, notices)
         if kind is not None:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))

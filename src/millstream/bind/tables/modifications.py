@@ -14,10 +14,11 @@ from millstream.algebra.expressions import TRUE, Expression, Literal
 from millstream.algebra.types import DATE, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
 from millstream.bind.expressions.constants import coerce
 from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.quoted import as_string
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
 from millstream.catalog import Table
-from millstream.errors import MillstreamError, Place, closest
+from millstream.errors import MillstreamError, Notice, Place, closest
 from millstream.lang import Delete, Insert, Modification, Update, place_of
 
 NOTHING = pa.RecordBatch.from_arrays([pa.array([True])], names=["#"])
@@ -58,11 +59,11 @@ class BoundChange:
 
 
 def bind_modification(
-    statement: Modification, table: Table, text: str
+    statement: Modification, table: Table, text: str, notices: list[Notice]
 ) -> tuple[BoundChange, pa.DataType | None]:
     """A statement that changes a table, and the type of its time, None if it has none."""
     at, kind = (None, None) if statement.at is None else _time(statement.at, text)
-    binder = _Binder(table, text)
+    binder = _Binder(table, text, notices)
     match statement:
         case Insert():
             return BoundChange(at, rows=binder.rows(statement)), kind
@@ -97,14 +98,13 @@ def _time(node: exp.Expr, text: str) -> tuple[int, pa.DataType]:
 
 
 def _check_constant(node: exp.Expr, text: str, clause: str) -> None:
-    """Names mean nothing where there are no rows; one in double quotes is a string."""
+    """Names mean nothing where there are no rows."""
     for column in node.find_all(exp.Column):
-        if not column.this.meta.get("double_quoted"):
-            raise MillstreamError(
-                f'column "{column.name}" cannot stand in {clause}',
-                place_of(column, text),
-                hint=f"Write a constant; a string is written '{column.name}'.",
-            )
+        raise MillstreamError(
+            f'column "{column.name}" cannot stand in {clause}',
+            place_of(column, text),
+            hint=f"Write a constant; a string is written {as_string(column.name)}.",
+        )
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ class _Binder:
 
     table: Table
     text: str
+    notices: list[Notice]
 
     def rows(self, statement: Insert) -> pa.RecordBatch:
         names = self._names(statement)
@@ -154,7 +155,8 @@ class _Binder:
 
     def _expressions(self, clause: str) -> Expressions:
         columns = tuple((name, name, kind) for name, kind in self.table.columns)
-        return Expressions(Scope((Member(self.table.name, columns),)), self.text, clause)
+        scope = Scope((Member(self.table.name, columns),))
+        return Expressions(scope, self.text, clause, notices=self.notices)
 
     def _names(self, statement: Insert) -> list[str]:
         if statement.columns is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from sqlglot.tokens import Token, TokenType
@@ -11,9 +12,9 @@ from millstream.lang.families.commands import COMMANDS
 from millstream.lang.families.definitions import DEFINITIONS
 from millstream.lang.families.family import Write
 from millstream.lang.families.modifications import MODIFICATIONS
-from millstream.lang.families.refused import NEVER, NOT_YET
+from millstream.lang.families.refused import NEVER, NOT_YET, refuse_creation
 from millstream.lang.grammar.grammar import Grammar
-from millstream.lang.statements import QueryStatement, Statement
+from millstream.lang.statements import Definition, QueryStatement, Statement
 
 FAMILIES = (DEFINITIONS, MODIFICATIONS, COMMANDS)
 READERS = {words: reader for family in FAMILIES for words, reader in family.readers.items()}
@@ -31,6 +32,8 @@ def read_statement(parser: Grammar) -> Statement:
         query = parser.parse_query()
         return QueryStatement(query=query, place=parser.since(first))
     word = SHORT.get(word, word)
+    if word == "CREATE" and parser.following.token_type == TokenType.OR:
+        return _read_replacement(parser, first)
     pair = f"{word} {_word(parser.following)}"
     if pair in READERS:
         parser.advance(2)
@@ -56,27 +59,47 @@ def _word(token: Token) -> str:
     return "" if quoted else token.text.upper()
 
 
-def _wrong_second_word(parser: Grammar, first: str) -> NoReturn:
-    if parser.take(TokenType.OR):
-        parser.fail(
-            f"{first} OR REPLACE is not part of the language",
-            parser.previous,
-            hint="Write DROP … IF EXISTS first, then CREATE.",
-        )
+def _read_replacement(parser: Grammar, first: Token) -> Statement:
+    """CREATE OR REPLACE, then what CREATE is followed by."""
+    parser.advance(2)
+    if not parser.take_word("REPLACE"):
+        parser.expect("REPLACE after CREATE OR")
+    pair = f"CREATE {_word(parser.current)}" if parser.current else ""
+    if pair not in READERS:
+        _wrong_second_word(parser, "CREATE", "CREATE OR REPLACE")
+    parser.advance()
+    statement = READERS[pair](parser, first)
+    assert isinstance(statement, Definition)
+    return replace(statement, replaces=True)
+
+
+def _wrong_second_word(parser: Grammar, first: str, said: str = "") -> NoReturn:
+    refuse_creation(parser)
     words = [pair.split()[1] for pair in READERS if pair.startswith(f"{first} ")]
     near = closest(parser.current.text, words) if parser.current else None
     listed = " or ".join((", ".join(words[:-1]), words[-1])) if words[1:] else words[0]
     parser.expect(
-        f"{listed} after {first}",
+        f"{listed} after {said or first}",
         hint=f"Did you mean {near}?" if near else None,
     )
+
+
+def _name_after(parser: Grammar) -> str:
+    """The name that a statement of another system is about."""
+    parser.advance()
+    while parser.take_word("TABLE", "STREAM", "VIEW", "INTO", "TO", "FROM", "QUERY"):
+        pass
+    is_name = parser.current.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+    return parser.current.text if is_name else "…"
 
 
 def _wrong_beginning(parser: Grammar, word: str) -> NoReturn:
     if word in NOT_YET:
         parser.fail(f"{word} is not part of the language yet", hint=NOT_YET[word])
     if word in NEVER:
-        parser.fail(f"{word} is not part of the language")
+        first, name = parser.current, _name_after(parser)
+        hint = NEVER[word].format(name=name) or None
+        parser.fail(f"{word} is not part of the language", first, hint)
     near = closest(word, BEGINNINGS)
     parser.fail(
         f"a statement cannot begin with {parser.written(parser.current)}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError
@@ -15,6 +17,7 @@ def read_columns(
 ) -> tuple[tuple[ColumnDef, ...], tuple[str, ...], Token | None]:
     """Take columns in parentheses: their definitions, the primary key, and where it stands."""
     if not parser.take(TokenType.L_PAREN):
+        _refuse_change_stream(parser)
         parser.expect('"(" and columns', hint="Write for example (item bigint, price double).")
     columns: list[ColumnDef] = []
     key: tuple[str, ...] = ()
@@ -46,6 +49,8 @@ def _one_key(parser: Grammar, key: tuple[str, ...], token: Token) -> tuple[str, 
 def read_column(parser: Grammar) -> ColumnDef:
     """Take a name and a type."""
     name = parser.read_name("the name of a column")
+    if name.text.upper() == "WATERMARK" and parser.take_word("FOR"):
+        _refuse_watermark(parser, name)
     if parser.current.token_type in (TokenType.COMMA, TokenType.R_PAREN):
         parser.expect(f'a type after column "{name.text}"', hint="Write for example price double.")
     swapped = name.text.lower() in CANONICAL and parser.current.text.lower() not in CANONICAL
@@ -60,6 +65,43 @@ def read_column(parser: Grammar) -> ColumnDef:
         )
     type_name = parser.read_type().name
     return ColumnDef(name=name.text, type=type_name, place=parser.since(name))
+
+
+def _refuse_change_stream(parser: Grammar) -> None:
+    """Stop at CREATE STREAM s ON TABLE t, which elsewhere are the changes of a table."""
+    made = parser.previous.text
+    if parser.at(TokenType.ON) and parser.following.text.upper() in ("TABLE", "VIEW"):
+        first = parser.current
+        parser.advance(2)
+        last, table = parser.previous, parser.current.text if parser.current else "t"
+        parser.guarded(
+            MillstreamError(
+                f"ON {last.text.upper()} is not part of the language",
+                hint=f"Write CREATE VIEW {made} AS SELECT STREAMED * FROM {table}.",
+            ),
+            first,
+            last,
+        )
+
+
+def _refuse_watermark(parser: Grammar, first: Token) -> NoReturn:
+    """WATERMARK FOR at AS at - INTERVAL '5' SECOND is ORDER BY at SLACK 5 SECONDS here."""
+    column = parser.read_name("a column").text
+    if not parser.take(TokenType.ALIAS):
+        parser.expect("AS")
+    while parser.current and not parser.at(TokenType.DASH) and not parser.at(TokenType.R_PAREN):
+        parser.advance()
+    slack = ""
+    if parser.take(TokenType.DASH):
+        slack = f" SLACK {str(parser.read_length('SLACK')).title()}"
+    parser.guarded(
+        MillstreamError(
+            "WATERMARK is not part of the language",
+            hint=f"Write ORDER BY {column}{slack} after the columns of CREATE STREAM.",
+        ),
+        first,
+        parser.previous,
+    )
 
 
 def _check_column_end(parser: Grammar) -> None:

@@ -20,6 +20,14 @@ KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
 STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND")
 
+STAGES_ELSEWHERE = {
+    "ANALYZE": "Write EXPLAIN STATE for what a running query holds, or EXPLAIN COST.",
+    "EXTENDED": "Write EXPLAIN BOUND, EXPLAIN OPTIMIZED or EXPLAIN PHYSICAL.",
+    "FORMATTED": "Write EXPLAIN PHYSICAL.",
+    "LOGICAL": "Write EXPLAIN BOUND.",
+}
+"""What other systems write after EXPLAIN."""
+
 
 def read_drop(parser: Grammar, first: Token) -> Drop:
     kind = parser.read_one_of(KINDS, "DROP")
@@ -44,9 +52,10 @@ def read_explain(parser: Grammar, first: Token) -> Explain:
     if parser.following and not parser.at_query():
         if parser.current.text.upper() not in STAGES:
             near = closest(parser.current.text, STAGES)
+            known = f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}."
             parser.fail(
                 f"stage {parser.written(parser.current)} does not exist",
-                hint=f"Did you mean {near}?" if near else f"Write {', '.join(STAGES)}.",
+                hint=STAGES_ELSEWHERE.get(parser.current.text.upper(), known),
             )
         stage = parser.read_one_of(STAGES, "EXPLAIN")
     if parser.at_query():

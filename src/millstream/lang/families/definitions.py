@@ -14,6 +14,7 @@ from millstream.lang.statements import (
     CreateStreamAs,
     CreateTable,
     CreateView,
+    Definition,
     Statement,
 )
 from millstream.lang.tokens import quoted
@@ -80,7 +81,7 @@ def _new_name(parser: Grammar) -> Token:
         parser.fail(
             "CREATE … IF NOT EXISTS is not part of the language",
             parser.previous,
-            hint="Write DROP … IF EXISTS first, then CREATE.",
+            hint="Leave IF NOT EXISTS out, or write CREATE OR REPLACE.",
         )
     return parser.read_name()
 
@@ -92,7 +93,7 @@ def _names_only(parser: Grammar) -> bool:
 
 def _stream_text(node: CreateStream, write: Write) -> list[str]:
     return [
-        f"CREATE STREAM {quoted(node.name)} ({_columns(node.columns)})",
+        f"{_create(node)} STREAM {quoted(node.name)} ({_columns(node.columns)})",
         f"ORDER BY {quoted(node.order_by)}" if node.order_by else "",
         f"SLACK {node.slack}" if node.slack else "",
         *_source_and_options(node),
@@ -101,7 +102,7 @@ def _stream_text(node: CreateStream, write: Write) -> list[str]:
 
 def _table_text(node: CreateTable, write: Write) -> list[str]:
     return [
-        f"CREATE TABLE {quoted(node.name)} ({_columns(node.columns)})",
+        f"{_create(node)} TABLE {quoted(node.name)} ({_columns(node.columns)})",
         f"KEY{names_text(node.key)}" if node.key else "",
         "NON RETROACTIVE" if node.non_retroactive else "",
         f"SLACK {node.slack}" if node.slack else "",
@@ -110,12 +111,17 @@ def _table_text(node: CreateTable, write: Write) -> list[str]:
 
 
 def _stream_as_text(node: CreateStreamAs, write: Write) -> list[str]:
-    head = f"CREATE STREAM {quoted(node.name)}{names_text(node.columns)} AS"
+    head = f"{_create(node)} STREAM {quoted(node.name)}{names_text(node.columns)} AS"
     return [head, write(node.query)]
 
 
 def _view_text(node: CreateView, write: Write) -> list[str]:
-    return [f"CREATE VIEW {quoted(node.name)}{names_text(node.columns)} AS", write(node.query)]
+    head = f"{_create(node)} VIEW {quoted(node.name)}{names_text(node.columns)} AS"
+    return [head, write(node.query)]
+
+
+def _create(node: Definition) -> str:
+    return "CREATE OR REPLACE" if node.replaces else "CREATE"
 
 
 def _source_and_options(node: CreateStream | CreateTable) -> list[str]:

@@ -23,7 +23,7 @@ def read_insert(parser: Grammar, first: Token) -> Insert:
     if parser.at_query():
         parser.fail(
             "INSERT takes no query",
-            hint="List the rows after VALUES, or make the table a view: CREATE VIEW … AS.",
+            hint=f"Write CREATE VIEW {name.text} AS SELECT …, or list rows after VALUES.",
         )
     if not parser.take_word("VALUES"):
         parser.expect("VALUES and rows", hint=f"Write INSERT INTO {name.text} VALUES (1, 'a').")

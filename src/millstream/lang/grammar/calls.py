@@ -56,6 +56,7 @@ class Calls(Core):
     FUNCTION_PARSERS: ClassVar = {
         "CAST": _closed(lambda self: self._parse_cast(True)),
         "TRY_CAST": _closed(lambda self: self._parse_cast(False)),
+        "SAFE_CAST": _closed(lambda self: self._parse_cast(False)),
         "EXTRACT": _closed(lambda self: self._parse_extract()),
         "SUBSTRING": _closed(lambda self: self._parse_substring()),
         "POSITION": _closed(lambda self: self._parse_position()),

@@ -98,6 +98,13 @@ class Expressions(Core):
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
         if self._match(TokenType.L_BRACKET, advance=False):
+            closing = self._tokens[self._index + 2 : self._index + 3]
+            alone = bool(closing) and closing[0].token_type == TokenType.R_BRACKET
+            if this is None and alone and self._next.text.upper() != "NOW":
+                self.fail(
+                    "brackets are for windows, not for names",
+                    hint=f'Write "{self._next.text}".',
+                )
             self.fail(
                 "a window cannot stand here",
                 hint="Put the window after a stream in FROM: FROM bids [Range 5 Minutes].",

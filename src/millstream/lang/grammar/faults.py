@@ -9,6 +9,7 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import MillstreamError, Place, closest
+from millstream.lang.grammar.elsewhere import Words, clause_at
 from millstream.lang.interval import unit_named
 
 CLAUSES = [
@@ -32,16 +33,6 @@ CLAUSES = [
     "SELECT",
 ]
 CLAUSE_PAIRS = {"GROUP": "GROUP BY", "ORDER": "ORDER BY", "PARTITION": "PARTITION BY"}
-CLAUSES_NOT_YET = [
-    "LATERAL",
-    "MATCH_RECOGNIZE",
-    "PIVOT",
-    "QUALIFY",
-    "TABLESAMPLE",
-    "UNPIVOT",
-    "VALUES",
-    "WINDOW",
-]
 _OPERANDS = (
     TokenType.VAR,
     TokenType.IDENTIFIER,
@@ -86,19 +77,26 @@ class Faults(Parser):
         """Stop because nothing may begin with the token that stands here."""
         if not self._curr:
             self.fail("the statement ends too early")
+        if self._index:
+            self._refuse_at(self._index - 1)
         if self._is_stray_alias(self._prev) and (hint := self._guess(self._prev)):
             self.fail(f'unexpected "{self._prev.text}"', self._prev, hint)
         self.refuse_clause_not_yet()
-        hint = self._guess(self._curr)
+        hint = self._of_others() or self._guess(self._curr)
         if hint is None and self._curr.token_type in _VALUES and self._prev.token_type in _VALUES:
             hint = "Put a comma before it, or remove it."
         self.fail(f"unexpected {self.written(self._curr)}", hint=hint)
 
     def refuse_clause_not_yet(self) -> None:
         """Stop at a clause that the language does not have, before it is taken for a name."""
-        word = self._curr.text.upper()
-        if self._curr.token_type == TokenType.VAR and word in CLAUSES_NOT_YET:
-            self.fail(f"{word} is not part of the language yet")
+        self._refuse_at(self._index)
+
+    def _refuse_at(self, index: int) -> None:
+        around = Words(self._tokens, index, self.sql)
+        if self._curr and (clause := clause_at(around)) is not None:
+            last = self._tokens[index + len(clause.words.split()) - 1]
+            error = MillstreamError(clause.message, hint=clause.advice(around))
+            self.guarded(error, self._tokens[index], last)
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Put sqlglot's own complaints into our words."""
@@ -139,6 +137,17 @@ class Faults(Parser):
         text = self.sql[token.start : token.end + 1]
         text = text if len(text) <= 40 else f"{text[:37]}…"
         return text if text[:1] in "\"'`" else f'"{text}"'
+
+    def _of_others(self) -> str | None:
+        """A hint for what other systems write here."""
+        before, after = self._prev.text, self._next.text if self._next else ""
+        if self._curr.text == "~":
+            return f"Write {before} RLIKE '{after}'."
+        if self._curr.token_type == TokenType.PARTITION_BY:
+            return f"Write GROUP BY {after}, or [Partition By {after} Rows 1] after the stream."
+        if before.upper() == "INTO" and self._curr.token_type == TokenType.VAR:
+            return f"Write CREATE VIEW {self._curr.text} AS SELECT …"
+        return None
 
     def _is_stray_alias(self, token: Token) -> bool:
         """Whether a word was taken for an alias, as FORM is in SELECT price FORM bids."""

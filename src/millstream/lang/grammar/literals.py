@@ -14,6 +14,8 @@ from millstream.lang.interval import CALENDAR_UNITS, interval_of_parts, known_un
 from millstream.lang.nodes import TypeName
 
 _NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?")
+_LESS = ("EXCEPT", "EXCLUDE", "REPLACE")
+"""What follows a star in other systems, with columns in parentheses."""
 _AFTER_STAR = {
     TokenType.COMMA,
     TokenType.R_PAREN,
@@ -31,11 +33,30 @@ def _number(self: Any, token: Token) -> exp.Expr:
     if glued or not _NUMBER.fullmatch(token.text):
         last = self._curr if glued else token
         text = self.sql[token.start : last.end + 1]
-        self.guarded(MillstreamError(f'"{text}" is not a number'), token, last)
+        error = MillstreamError(f'"{text}" is not a number', hint=_meant(text))
+        self.guarded(error, token, last)
     return self.expression(exp.Literal(this=token.text, is_string=False), token)
 
 
+def _meant(text: str) -> str:
+    """A hint for a word that begins like a number."""
+    if re.fullmatch(r"[\d_.]+", text):
+        return f"Write {text.replace('_', '')}."
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
+        return f"Write {int(text, 16)}."
+    if re.fullmatch(r"[\d.]+[eE][+-]?", text):
+        return f"Write digits after the e: {text.rstrip('+-')}3."
+    return "Put a space or an operator behind the number; a name does not begin with a digit."
+
+
 def _star(self: Any, token: Token) -> exp.Expr:
+    if self._curr.text.upper() in _LESS and self._next.token_type == TokenType.L_PAREN:
+        beyond = self._tokens[self._index + 2 : self._index + 3]
+        if not beyond or beyond[0].token_type not in (TokenType.SELECT, TokenType.WITH):
+            self.fail(
+                f"* {self._curr.text.upper()} is not part of the language",
+                hint="Name the columns that are wanted.",
+            )
     if self._curr and self._curr.token_type not in _AFTER_STAR:
         self.unexpected()
     return self.expression(exp.Star(), token)

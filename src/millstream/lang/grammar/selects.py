@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.grammar.core import Core
+from millstream.lang.grammar.elsewhere import Words
 from millstream.lang.nodes import FORMS
 
 _LIST_STARTS = {
@@ -42,6 +43,7 @@ class Selects(Core):
         distinct = self._match(TokenType.DISTINCT)
         if not distinct:
             self._match(TokenType.ALL)
+        self._refuse_other_lists(distinct)
         form = form or self._parse_form()
         operator = None
         if self._at_stream_operator():
@@ -65,6 +67,23 @@ class Selects(Core):
             select.set("to_stream", operator)
         select.meta["span"] = (first.start, self._prev.end + 1)
         return select
+
+    def _refuse_other_lists(self, distinct: bool | None) -> None:
+        """Stop at `DISTINCT ON (…)` and `TOP 3`, which other systems write before the list."""
+        around = Words(self._tokens, self._index, self.sql)
+        if distinct and self._match(TokenType.ON, advance=False):
+            names = around.list_after(TokenType.L_PAREN, "a")
+            self.fail(
+                "DISTINCT ON is not part of the language",
+                hint=f"For the latest row of each write FROM {around.source} "
+                f"[Partition By {names} Rows 1].",
+            )
+        is_number = self._next.token_type == TokenType.NUMBER if self._next else False
+        if self._curr.text.upper() == "TOP" and is_number:
+            self.fail(
+                "TOP is not part of the language",
+                hint=f"Write ORDER BY … LIMIT {self._next.text} at the end.",
+            )
 
     def _parse_form(self) -> str | None:
         """Take STREAMED or COMPLETE, unless it is a column of that name."""

@@ -110,6 +110,7 @@ class Sources(Core):
         elif self._match(TokenType.USING):
             join.set("using", self._parse_wrapped_id_vars())
         elif not method and named.get("kind") != "CROSS":
+            self.refuse_clause_not_yet()
             self.expect(
                 "ON or USING after JOIN", hint="Add ON with a condition, or write CROSS JOIN."
             )

@@ -1,0 +1,74 @@
+"""What statements with a query make: a query to be registered, and the entry of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from millstream.bind import bind_derived, bind_query, outermost
+from millstream.catalog import Catalog, Entry, Reader, Stream, Table, View
+from millstream.database.registry import query_of
+from millstream.engine.outputs import Query
+from millstream.errors import MillstreamError
+from millstream.lang import CreateStreamAs, CreateView, QueryStatement, to_sql
+
+WithQuery = QueryStatement | CreateStreamAs | CreateView
+
+
+@dataclass(frozen=True)
+class Made:
+    """A bound query, who it is to others, what it reads, and the entry of its name if it has one.
+
+    `statement` is the text it was made from.
+    """
+
+    query: Query
+    reader: Reader
+    reads: tuple[str, ...]
+    statement: str
+    view: View | None = None
+
+    def is_as(self, known: Query) -> bool:
+        """Whether a query of that name computes the same."""
+        mine = self.query
+        return (mine.name, mine.plan, mine.form) == (known.name, known.plan, known.form)
+
+
+def made(name: str, statement: WithQuery, text: str, catalog: Catalog) -> Made:
+    """Bind the query of a statement that stands in `text`."""
+    said = text[statement.place.start : statement.place.end]
+    if isinstance(statement, QueryStatement):
+        bound = outermost(bind_query(statement.query, catalog, text))
+        query = query_of(name, bound, to_sql(statement.query), catalog)
+        return Made(_about(query), Reader("query", name), bound.reads, said)
+    derived, query_text = bind_derived(statement, catalog, text)
+    bound = outermost(derived)
+    kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
+    query = _about(query_of(name, bound, query_text, catalog))
+    view = View(name, bound.plan, query_text, kind)
+    return Made(query, Reader(kind, name), bound.reads, said, view)
+
+
+def check_running(stream: Stream, kind: str, running: Mapping[str, Stream]) -> None:
+    """A stream that a job reads cannot be another one: its positions and its time would not fit."""
+    known = running.get(stream.name)
+    if known is not None and known.declared != stream.declared:
+        raise MillstreamError(
+            f'{kind} "{stream.name}" cannot be declared differently while the job runs',
+            hint=f"Stop the job first, or give the new {kind} another name.",
+        )
+
+
+def goes_on(table: Table, there: Entry, running: Mapping[str, Stream]) -> bool:
+    """Whether a table that changes in a running job is declared as it was: then it keeps its rows.
+
+    Any other table begins with what its declaration gives.
+    """
+    if not isinstance(there, Table) or there.changes is None or there.name not in running:
+        return False
+    kept = replace(table, content=there.content, changes=table.changes or there.changes)
+    return kept == there
+
+
+def _about(query: Query) -> Query:
+    return replace(query, notices=tuple(n.about(query.name) for n in query.notices))

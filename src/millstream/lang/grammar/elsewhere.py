@@ -1,0 +1,203 @@
+"""Clauses of other systems: what they are called in messages, and what to write here instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot.tokens import Token, TokenType
+
+UNFOLD = "Give every element of the list a row of its own in the source."
+"""What to do where other systems unfold lists."""
+_CLOSES = (TokenType.R_PAREN, TokenType.ORDER_BY)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The tokens of a statement around a clause, which begins at `at`."""
+
+    tokens: list[Token]
+    at: int
+    sql: str
+
+    @property
+    def source(self) -> str:
+        """The name after FROM, as the author wrote it."""
+        return self._after(TokenType.FROM, "s")
+
+    @property
+    def before(self) -> str:
+        """The word before the clause."""
+        return self.tokens[self.at - 1].text if self.at else ""
+
+    def word(self, ahead: int, default: str) -> str:
+        """A word of the clause or behind it."""
+        place = self.at + ahead
+        return self.tokens[place].text if place < len(self.tokens) else default
+
+    def list_after(self, kind: TokenType, default: str) -> str:
+        """What stands behind a keyword of the clause, up to ORDER BY or a parenthesis."""
+        found = self._find(kind)
+        if found is None:
+            return default
+        end = found + 1
+        while end < len(self.tokens) and self.tokens[end].token_type not in _CLOSES:
+            end += 1
+        return self._text(found + 1, end) or default
+
+    @property
+    def select_list(self) -> str:
+        """The select list, if it is short."""
+        kinds = [token.token_type for token in self.tokens]
+        if TokenType.SELECT not in kinds or TokenType.FROM not in kinds:
+            return "…"
+        said = self._text(kinds.index(TokenType.SELECT) + 1, kinds.index(TokenType.FROM))
+        return said if 0 < len(said) <= 50 else "…"
+
+    def joined(self) -> list[tuple[str, str]]:
+        """The names on both sides of a join, with their aliases."""
+        found = []
+        for place, token in enumerate(self.tokens):
+            if token.token_type in (TokenType.FROM, TokenType.JOIN) and place < self.at:
+                name, alias = (t.text for t in (*self.tokens, token, token)[place + 1 : place + 3])
+                is_alias = place + 2 < self.at and self.tokens[place + 2].token_type in _NAMES
+                found.append((name, alias if is_alias else ""))
+        return found
+
+    def _after(self, kind: TokenType, default: str) -> str:
+        kinds = [token.token_type for token in self.tokens[:-1]]
+        return self.tokens[kinds.index(kind) + 1].text if kind in kinds else default
+
+    def _find(self, kind: TokenType) -> int | None:
+        places = range(self.at, len(self.tokens))
+        return next((p for p in places if self.tokens[p].token_type == kind), None)
+
+    def _text(self, first: int, end: int) -> str:
+        if first >= end:
+            return ""
+        return self.sql[self.tokens[first].start : self.tokens[end - 1].end + 1]
+
+
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause that the language does not have; `yet` if it is to come."""
+
+    words: str
+    hint: str | Callable[[Words], str]
+    yet: bool = False
+
+    @property
+    def message(self) -> str:
+        return f"{self.words} is not part of the language{' yet' if self.yet else ''}"
+
+    def advice(self, around: Words) -> str:
+        return self.hint if isinstance(self.hint, str) else self.hint(around)
+
+
+def first_rows(source: str, partition: str, order: str) -> str:
+    """What to write for the first rows of every group, which others number."""
+    if not partition:
+        return f"Write ORDER BY {order} LIMIT 10 for the first rows, or FROM {source} [Rows 10]."
+    by, *rest = order.split()
+    way = "max" if rest and rest[0].upper() == "DESC" else "min"
+    return (
+        f"For the first row of each write SELECT {partition}, {way}({by}), {way}_by(x, {by}) … "
+        f"GROUP BY {partition}; for the latest, FROM {source} [Partition By {partition} Rows 1]."
+    )
+
+
+def _qualify(around: Words) -> str:
+    partition = around.list_after(TokenType.PARTITION_BY, "")
+    return first_rows(around.source, partition, around.list_after(TokenType.ORDER_BY, "…"))
+
+
+def _changes(around: Words) -> str:
+    if [token.text.upper() for token in around.tokens[:2]] == ["CREATE", "STREAM"]:
+        return "Leave it out: a stream emits its rows as they come."
+    return f"Write SELECT STREAMED {around.select_list}: it emits every change."
+
+
+def _recognize(around: Words) -> str:
+    partition = around.list_after(TokenType.PARTITION_BY, "a").split(",")[0]
+    order, source = around.list_after(TokenType.ORDER_BY, "ts").split()[0], around.source
+    return (
+        f"Join the rows of one {partition}: FROM {source} [Range 10 Minutes] x JOIN {source} "
+        f"[Range 10 Minutes] y ON x.{partition} = y.{partition} AND x.{order} < y.{order}."
+    )
+
+
+def _within(around: Words) -> str:
+    window = f"[Range {around.word(1, '1')} {around.word(2, 'Hour').capitalize()}]"
+    sides = [f"{name} {window} {alias}".strip() for name, alias in around.joined()]
+    return f"Give both sides a window: FROM {' JOIN '.join(sides)} ON …"
+
+
+def _as_of(around: Words) -> str:
+    return (
+        f"Leave it out, and declare the table with NON RETROACTIVE: every row then meets "
+        f"{around.before} as it was at its time."
+    )
+
+
+def _lateral(around: Words) -> str:
+    if around.word(1, "").upper() in ("VIEW", "TABLE", "UNNEST", "FLATTEN"):
+        return UNFOLD
+    return "Write a subquery in the select list, or join with one and compare in ON."
+
+
+CLAUSES = (
+    Clause("EMIT CHANGES", _changes),
+    Clause("EMIT FINAL", "Leave it out: every answer that is emitted is final."),
+    Clause("QUALIFY", _qualify, yet=True),
+    Clause("MATCH_RECOGNIZE", _recognize, yet=True),
+    Clause("LATERAL", _lateral, yet=True),
+    Clause("CROSS APPLY", _lateral),
+    Clause("OUTER APPLY", _lateral),
+    Clause("WITHIN", _within),
+    Clause("FOR SYSTEM_TIME", _as_of),
+    Clause("FETCH FIRST", lambda around: f"Write LIMIT {around.word(2, '3')}."),
+    Clause("FETCH NEXT", lambda around: f"Write LIMIT {around.word(2, '3')}."),
+    Clause("MINUS", "Write EXCEPT."),
+    Clause("DISTRIBUTE BY", "Leave it out: the plan spreads rows as its operators need them."),
+    Clause("CLUSTER BY", "Leave it out: the plan spreads rows as its operators need them."),
+    Clause("SORT BY", "Write ORDER BY with LIMIT, or leave it out."),
+    Clause("GROUPING SETS", "Write one query for each level, with UNION ALL between them."),
+    Clause("ON CONFLICT", "Leave it out: a row replaces the one of its KEY."),
+    Clause("ON DUPLICATE", "Leave it out: a row replaces the one of its KEY."),
+    Clause("RETURNING", "Leave it out, and read the table with a query."),
+    Clause("PIVOT", "Write an aggregate for each column: sum(a) FILTER (WHERE b = 'x').", yet=True),
+    Clause("UNPIVOT", "Write one query for each column, with UNION ALL between them.", yet=True),
+    Clause("TABLESAMPLE", "Leave it out.", yet=True),
+    Clause("VALUES", "Put the rows into a table: CREATE TABLE, then INSERT.", yet=True),
+    Clause(
+        "WINDOW",
+        lambda around: f"Put a window after the stream: FROM {around.source} [Rows 100].",
+        yet=True,
+    ),
+)
+IN_STATEMENTS = {"RETURNING": ("INSERT", "UPDATE", "DELETE")}
+"""Words that are names in all other statements."""
+FOLLOWED = {"WITHIN": TokenType.NUMBER, "MINUS": TokenType.SELECT}
+"""Words that are names unless this follows."""
+
+
+def clause_at(around: Words) -> Clause | None:
+    """The clause that begins at a place; one word alone must stand without quotes."""
+    there = around.tokens[around.at : around.at + 2]
+    if not there or there[0].token_type in (TokenType.IDENTIFIER, TokenType.STRING):
+        return None
+    words = [token.text.upper() for token in there]
+    for clause in CLAUSES:
+        wanted = clause.words.split()
+        if wanted != words[: len(wanted)]:
+            continue
+        begins = around.tokens[0].text.upper()
+        if begins not in IN_STATEMENTS.get(clause.words, (begins,)):
+            continue
+        after = there[1].token_type if there[1:] else None
+        if FOLLOWED.get(clause.words, after) == after:
+            return clause
+    return None
