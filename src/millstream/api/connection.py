@@ -17,6 +17,7 @@ from millstream.database.run import Delivery
 from millstream.engine.job import Job
 from millstream.engine.log import ResultLog
 from millstream.engine.receivers import Callbacks
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError, Notice
 from millstream.files import open_folder
 
@@ -186,6 +187,11 @@ class Connection:
     def content(self, name: str) -> pa.RecordBatch | None:
         """What a stored result holds in the job that runs, or held when it ended."""
         return None if self._last is None else self._last.content(name)
+
+    def summary(self) -> Summary:
+        """What the run has read and emitted so far: rows, late and bad ones, of every stream and
+        query; of the last run, if none is under way."""
+        return self.database.summary
 
     @property
     def log(self) -> ResultLog:

@@ -19,12 +19,14 @@ from millstream.database.dropping import drop_named
 from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.jobs import job_of, sources_of, streams_of
+from millstream.database.log import log_event
 from millstream.database.registry import Life
 from millstream.database.run import Delivery, Host, Run
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables, feed
 from millstream.engine.outputs import COMPLETE, Query
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError
 from millstream.files import open_folder
 from millstream.lang import deep_stack
@@ -61,7 +63,9 @@ class Database:
         self._scratch: TemporaryDirectory | None = None
         self._run: Run | None = None
         self._life = Life.REGISTERED
+        self._summary = Summary()
         self.delivery = Delivery()
+        self.events.subscribe(log_event)
 
     def copy(self) -> Database:
         """Another database with the same contents, for statements that this one is not to have."""
@@ -79,6 +83,12 @@ class Database:
     @property
     def settings(self) -> Settings:
         return self.contents.settings
+
+    @property
+    def summary(self) -> Summary:
+        """What the run has read and emitted so far, or the last one if none is under way."""
+        run = self._run
+        return self._summary if run is None else run.host.summary
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -201,6 +211,7 @@ class Database:
             if self._run is not None:
                 raise MillstreamError("the job runs already", hint="Stop it first.")
             self._begin(checkpoint, follow)
+            self._summary = Summary()
             self._wanted |= changes
             try:
                 host = make(self._job(self.contents))
@@ -307,7 +318,8 @@ class Database:
     def _end(self) -> None:
         if self._live is not None:
             self._live.end()
+        self._summary = self.summary
         if self._life is Life.RUNNING:
             self._life = Life.REGISTERED
-            self.events.publish(RunEnded())
+            self.events.publish(RunEnded(self._summary))
         self._run = None

@@ -35,6 +35,7 @@ from millstream.engine.measures import Measures
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
+from millstream.engine.summary import Summary
 from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
 from millstream.files import LocalFolder, MissingFile
@@ -126,6 +127,11 @@ class SparkHost:
     @property
     def clock(self) -> Clock:
         return self.driver.last.clock
+
+    @property
+    def summary(self) -> Summary:
+        """What this run has read and emitted so far."""
+        return self.driver.summary
 
     @property
     def measures(self) -> Measures:
