@@ -37,7 +37,7 @@ def test_paths_are_relative_to_the_script(
     assert "does not exist" in shell.err and "^^" in shell.err
 
 
-@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize("command", ["run", "explain", "check"])
 def test_a_script_on_standard_input(
     shell: Shell, bids: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

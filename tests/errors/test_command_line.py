@@ -186,7 +186,10 @@ def test_wrong_values(
     ("arguments", "message"),
     [
         (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
-        (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
+        (
+            ("launch",),
+            'command "launch" does not exist\nhint: Write one of run, check, explain, demo.',
+        ),
         (("run",), "missing argument 'SCRIPT.sql', or -e 'SQL'\nhint: Write millstream run --help"),
         (
             ("run", "a.sql", "--hots", "local"),

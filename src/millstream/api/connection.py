@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.api.frames import stream_of, table_of
 from millstream.api.handle import QueryHandle
 from millstream.database import Database
+from millstream.database.checking import Checked
 from millstream.database.events import BatchFinished, Noticed, RunStarted
 from millstream.database.run import Delivery
 from millstream.engine.job import Job
@@ -111,6 +112,13 @@ class Connection:
     def execute(self, script: str) -> list[QueryHandle]:
         """Carry out statements, all or none; gives a handle for every query they register."""
         return [QueryHandle(self, query) for query in self.database.execute(script)]
+
+    def check(self, script: str, sources: bool = True) -> Checked:
+        """Every mistake of a script and every notice, as if it were executed here; nothing is.
+
+        Without `sources`, files and databases are not opened, and need not be there.
+        """
+        return self.database.check(script, sources)
 
     def query(self, text: str, name: str | None = None) -> QueryHandle:
         """Register one query; `notices` of the handle has the defaults it was given."""

@@ -124,6 +124,25 @@ def run(
 
 
 @app.command()
+def check(
+    script: Script = None,
+    execute: Statements = None,
+    sources: Annotated[
+        bool,
+        typer.Option("--sources/--no-sources", help="Open files and databases, or do without."),
+    ] = True,
+    set: SetOption = None,
+) -> None:
+    """Say what is wrong with a script, every mistake at its place; run nothing."""
+    from millstream.cli.checking import check_command
+
+    statements = given("check", script, execute)
+    text, code = check_command(script, statements, tuple(set or ()), sources)
+    typer.echo(text)
+    raise typer.Exit(code)
+
+
+@app.command()
 def explain(
     script: Script = None,
     execute: Statements = None,

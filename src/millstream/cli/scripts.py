@@ -8,24 +8,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millstream.errors import MillstreamError, closest
+from millstream.errors import MillstreamError, Place, closest
 
 if TYPE_CHECKING:
     from millstream.database import Database
 
 LARGEST_SCRIPT = 4_000_000
 STANDARD_INPUT = Path("-")
+COMMAND_LINE = "<command line>"
 BETWEEN = "\n;\n"
 """Parts a file from the statements that follow it, whatever it ends with."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """The text of a script, the folder that its paths are relative to, and what it is called."""
+    """The text of a script, the folder that its paths are relative to, and what it is called.
+
+    Statements of the command line begin at `own`.
+    """
 
     text: str
     base: Path
     name: str
+    own: int
+
+    def where(self, place: Place | None) -> str:
+        """A place as compilers write it: name, line and column."""
+        if place is None:
+            return self.name
+        if place.start < self.own:
+            return f"{self.name}:{place.line}:{place.column}"
+        before = self.text.count("\n", 0, self.own)
+        return f"{COMMAND_LINE}:{place.line - before}:{place.column}"
 
 
 def read_script(path: Path | None, statements: tuple[str, ...] = ()) -> Script:
@@ -34,13 +48,13 @@ def read_script(path: Path | None, statements: tuple[str, ...] = ()) -> Script:
     Paths in it are relative to the folder of the file; without a file, to the current folder.
     """
     if path is None:
-        return Script(BETWEEN.join(statements), Path.cwd(), "<command line>")
+        return Script(BETWEEN.join(statements), Path.cwd(), COMMAND_LINE, 0)
     text = _text_of(path)
     if path == STANDARD_INPUT:
         base, name = Path.cwd(), "<standard input>"
     else:
         base, name = path.absolute().parent, str(path)
-    return Script(BETWEEN.join((text, *statements)), base, name)
+    return Script(BETWEEN.join((text, *statements)), base, name, len(text) + len(BETWEEN))
 
 
 def load(

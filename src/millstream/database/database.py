@@ -12,6 +12,7 @@ from millstream.algebra.node import Node
 from millstream.catalog import Catalog, Stream, Table
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
+from millstream.database.checking import Checked, check_script
 from millstream.database.contents import Contents
 from millstream.database.describing import described
 from millstream.database.draft import Draft
@@ -101,6 +102,13 @@ class Database:
         Text that its statements print goes to `tell`, also if a later one fails.
         """
         return self._carry_out(lambda draft: draft.execute(text), tell)
+
+    def check(self, text: str, sources: bool = True) -> Checked:
+        """Every mistake of a script and every notice, as if it were carried out here; nothing is.
+
+        Without `sources`, files and databases are not opened, and need not be there.
+        """
+        return check_script(text, self.contents.copy(), self.base, sources)
 
     def query(self, text: str, name: str | None = None) -> Query:
         """Register one query and give it back; a text of none or several changes nothing."""

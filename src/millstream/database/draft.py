@@ -61,7 +61,7 @@ class Draft:
         statements = parse_script(text)
         found: dict[int, Query] = {}
         for at in script_order(statements, self.contents.catalog.entries):
-            if (query := self._carry_out(statements[at], text)) is not None:
+            if (query := self.carry_out(statements[at], text)) is not None:
                 found[at] = query
         registered = [found[at] for at in sorted(found)]
         self.contents.queries.put_in_order(registered)
@@ -70,9 +70,18 @@ class Draft:
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
         if stream.source is not None:
-            open_stream(stream, follow=False)
+            self.look_into(stream)
         self.contents.catalog.add(stream)
         self.events.append(NameDefined("stream", stream.name))
+
+    def look_into(self, stream: Stream) -> None:
+        """Open a source, to see whether it can be read."""
+        open_stream(stream, follow=False)
+
+    @property
+    def files(self) -> TableFiles:
+        """Where the contents of tables come from."""
+        return TableFiles(self.base)
 
     def add_table(self, table: Table) -> None:
         """Declare a table, with what was fed to it before if a job runs."""
@@ -101,7 +110,8 @@ class Draft:
             self.contents.settings = self.contents.settings.with_value(name, value)
             self.events.append(SettingChanged(name.lower(), value))
 
-    def _carry_out(self, statement: Statement, text: str) -> Query | None:
+    def carry_out(self, statement: Statement, text: str) -> Query | None:
+        """Carry out one statement; gives the query it registered, if any."""
         try:
             return self._statement(statement, text)
         except MillstreamError as error:
@@ -148,10 +158,10 @@ class Draft:
 
     def _declare_table(self, statement: CreateTable) -> None:
         self.contents.catalog.check_free(statement.name)
-        table = bind_table(statement, TableFiles(self.base), self.base)
+        table = bind_table(statement, self.files, self.base)
         if table.changes is not None:
             try:
-                open_stream(table.changes, follow=False)
+                self.look_into(table.changes)
             except MillstreamError as error:
                 raise error.at(fault_in(statement, error)) from None
         self.add_table(table)

@@ -54,7 +54,7 @@ class _Order:
         if at in self.under_way:
             raise self._circle(at)
         self.under_way[at] = used
-        for name, node in _uses(self.statements[at]).items():
+        for name, node in uses_of(self.statements[at]).items():
             if (needed := self._definition(name, at)) is not None:
                 self._place(needed, node)
         if (owner := self._owner(at)) is not None:
@@ -108,7 +108,7 @@ class _Order:
         circle = [self.statements[other] for other in way[way.index(at) :]]
         names = [f'{_kind(s)} "{s.name}"' for s in circle if isinstance(s, Named)]
         following = way[way.index(at) + 1 :] or [at]
-        node = _uses(circle[0]).get(self._name_of(following[0]))
+        node = uses_of(circle[0]).get(self._name_of(following[0]))
         message, detail = f"{names[0]} is defined by itself", None
         if len(names) > 1:
             message = f"{', '.join(names[:-1])} and {names[-1]} are defined by each other"
@@ -134,7 +134,7 @@ def _kind(statement: Statement) -> str:
     return "view" if isinstance(statement, CreateView) else "stream"
 
 
-def _uses(statement: Statement) -> dict[str, exp.Expr]:
+def uses_of(statement: Statement) -> dict[str, exp.Expr]:
     """The names in lower case that the query of a statement reads, with a place of each."""
     query = getattr(statement, "query", None)
     if query is None:
