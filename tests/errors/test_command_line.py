@@ -188,7 +188,8 @@ def test_wrong_values(
         (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
         (
             ("launch",),
-            'command "launch" does not exist\nhint: Write one of run, check, explain, demo.',
+            'command "launch" does not exist\nhint: Write one of run, check, explain, '
+            "functions, demo.",
         ),
         (("run",), "missing argument 'SCRIPT.sql', or -e 'SQL'\nhint: Write millstream run --help"),
         (

@@ -170,6 +170,18 @@ def explain(
 
 
 @app.command()
+def functions(
+    name: Annotated[
+        str | None, typer.Argument(help="A function, an operator or an aggregate.", metavar="NAME")
+    ] = None,
+) -> None:
+    """List the functions of the language, or show one of them."""
+    from millstream.database.reference import listed, looked_up
+
+    typer.echo(listed() if name is None else looked_up(name))
+
+
+@app.command()
 def demo(
     seconds: Annotated[int, typer.Option(help="How long to watch.")] = 30,
     master: Annotated[str | None, typer.Option(help="Spark's master URL.")] = None,
@@ -191,6 +203,9 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         _fail("stopped", 130)
+    except BrokenPipeError:  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except Exception as error:
         if os.environ.get("MILLSTREAM_DEBUG"):
             raise

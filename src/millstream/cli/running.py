@@ -17,7 +17,7 @@ from millstream.cli.logs import logging_to
 from millstream.cli.printing import Printer
 from millstream.cli.scripts import load
 from millstream.cli.telling import tell_notices, tell_summary
-from millstream.cli.terminal import Progress, say
+from millstream.cli.terminal import UNREAD, Progress, say
 from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed, RunEnded
 from millstream.engine.admit import ERRORS
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("csv", "jsonl", "parquet", "table")
 HOSTS = ("spark", "local")
-UNREAD = 141
-"""The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +84,15 @@ def _run_script(options: Options) -> int:
     _check_folder("out", options.out)
     if options.checkpoint is not None:
         _check_checkpoint(options.checkpoint)
-    database = load(options.script, options.settings, print, options.statements)
+    told: list[str] = []
+    try:
+        database = load(options.script, options.settings, told.append, options.statements)
+    finally:
+        for text in told:
+            print(text)
     if not database.streams:
-        say("the script declares no stream: there is nothing to run")
+        if not told:
+            say("the script declares no stream: there is nothing to run")
         return 0
     for name in options.queries:
         database.find_query(name)

@@ -18,6 +18,9 @@ FIRST_STAMP = 10**14
 LIVE = 3_600.0
 """Data whose newest instant is further back than these seconds is not live: it has no lag."""
 
+UNREAD = 141
+"""The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
+
 QUIET = 10.0
 """Seconds between two lines of progress where they are not written over each other."""
 

@@ -16,6 +16,7 @@ from millstream.database.describing import described, shown
 from millstream.database.dropping import drop
 from millstream.database.events import Event, NameDefined, QueryRegistered, SettingChanged
 from millstream.database.explaining import Explainer, found_query
+from millstream.database.reference import looked_up
 from millstream.database.registry import query_of
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
@@ -27,6 +28,7 @@ from millstream.lang import (
     CreateTable,
     CreateView,
     Describe,
+    DescribeFunction,
     Drop,
     Explain,
     Modification,
@@ -140,8 +142,10 @@ class Draft:
                 self.events += drop(statement, contents)
             case Set(name=name, value=value):
                 self.set(name, value)
-            case Show(what=what):
-                self.texts.append(shown(what, contents))
+            case Show(what=what, like=like):
+                self.texts.append(shown(what, like, contents))
+            case DescribeFunction(name=name):
+                self.texts.append(looked_up(name))
             case Describe(name=name):
                 self.texts.append(described(contents.catalog.find(name)))
             case Explain():
