@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from millstream.errors import MillstreamError, Notice
@@ -22,3 +24,14 @@ def __getattr__(name: str) -> Any:
     from millstream import api
 
     return getattr(api, "Connection" if name == "Database" else name)
+
+
+class _Package(ModuleType):
+    """This package, in which `connect` is the function, whoever imports the package `connect`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "connect" or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

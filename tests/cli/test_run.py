@@ -163,8 +163,12 @@ def test_version_and_completion(shell: Shell) -> None:
 def test_what_needs_no_engine_does_not_load_it() -> None:
     code = (
         "import sys, millstream, millstream.cli.main\n"
-        "assert not {'numba', 'pyspark', 'pyarrow', 'rich'} & set(sys.modules), sys.modules\n"
-        "assert millstream.connect.__module__ == 'millstream.api.connection'\n"
+        "assert not {'numba', 'pyspark', 'pyarrow', 'rich'} & set(sys.modules)\n"
+        "import millstream.connect.files\n"
+        "for _ in range(2):\n"
+        "    assert millstream.connect.__module__ == 'millstream.api.connection'\n"
+        "from millstream import connect, Connection, Database\n"
+        "assert connect is millstream.connect and Database is Connection\n"
         "assert 'pyspark' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -44,7 +44,8 @@ def functions() -> Iterator[str]:
     for (name, function), value in zip(FUNCTIONS.items(), values):
         meaning, example = MEANINGS[name]
         shown = f"`{_bar(example)}` is `{value}`" if value else f"`{_bar(example)}` is NULL"
-        yield f"| `{_bar(marked_usage(function))}` | {_bar(meaning)} | {gives(function)} | {shown} |"
+        usage = _bar(marked_usage(function))
+        yield f"| `{usage}` | {_bar(meaning)} | {gives(function)} | {shown} |"
 
 
 def aliases() -> Iterator[str]:

@@ -102,5 +102,5 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "date_add": ("so many days later", "date_add(DATE '2024-04-28', 4)"),
     "last_day": ("the last day of the month", "last_day(ts)"),
 }
-"""By the name of a function: what it means, and an example, over the row that `millstream functions`
-and the manual name: `name` is 'lamp', and `ts` is 2024-05-01 10:20:30."""
+"""By the name of a function: what it means, and an example, over the row that the manual names:
+`name` is 'lamp', and `ts` is 2024-05-01 10:20:30."""

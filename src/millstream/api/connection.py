@@ -88,7 +88,7 @@ class Connection:
         self.database = Database(base=base)
         self.callbacks = Subscribers(self.database.delivery)
         self.notices: list[Notice] = []
-        """What the last start said about its checkpoint."""
+        """What the last start said about its checkpoint, and which streams the run waited for."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
         self.database.events.subscribe(lambda event: self.notices.append(event.notice), Noticed)
         for name, value in settings.items():
@@ -237,6 +237,10 @@ class Connection:
             with self.database.delivery.under_way():
                 events.tell(BatchFinished(batch))
 
+        def waiting(notice: Notice) -> None:
+            with self.database.delivery.under_way():
+                events.tell(Noticed(notice))
+
         def make(job: Job) -> SparkHost:
             return SparkHost(
                 spark,
@@ -247,6 +251,7 @@ class Connection:
                 foreign=self._foreign,
                 progress=report,
                 tell=lambda notice: events.publish(Noticed(notice)),
+                waits=waiting,
             )
 
         host = self.database.start_run(make, self._checkpoint, follow, forget=self.log.forget)

@@ -139,7 +139,7 @@ def _run_locally(database: Database, options: Options) -> int:
                 receivers_for(job, options, None),
                 options.follow,
                 progress=lambda report: events.tell(BatchFinished(report)),
-                tell=lambda notice: events.tell(Noticed(notice)),
+                waits=lambda notice: events.tell(Noticed(notice)),
             )
 
         host = database.start_run(make, None, options.follow, _shown(database, options))
@@ -170,6 +170,7 @@ def _run_on_spark(database: Database, options: Options) -> int:
                 options.follow,
                 progress=lambda report: events.tell(BatchFinished(report)),
                 tell=lambda notice: events.publish(Noticed(notice)),
+                waits=lambda notice: events.tell(Noticed(notice)),
             )
 
         shown = _shown(database, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import shutil
 import sys
@@ -10,7 +9,7 @@ import threading
 import time
 from typing import Any
 
-from millstream.algebra.time import DAWN, Domain
+from millstream.algebra.time import DAWN, Domain, spell_instant
 
 FIRST_STAMP = 10**14
 """A larger instant is taken for a timestamp in microseconds (after 1973)."""
@@ -132,14 +131,6 @@ def reached(clock: Any) -> str:
     if 0 <= lag < LIVE:
         return f"lag {lag:,.1f} s"
     return f"final up to {spell_instant(beat, Domain.TIMESTAMP)}"
-
-
-def spell_instant(instant: int, domain: Domain) -> str:
-    """An instant as people write it."""
-    if domain is not Domain.TIMESTAMP:
-        return str(instant)
-    moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=instant)
-    return moment.isoformat(sep=" ", timespec="milliseconds")
 
 
 def _dim(text: str) -> str:

@@ -25,6 +25,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
 from millstream.engine.summary import Summary
+from millstream.engine.waiting import Watch
 from millstream.errors import Notice
 from millstream.files import Folder
 from millstream.operators.retract import OPEN
@@ -44,12 +45,12 @@ class LocalHost:
         receivers: list[Receiver],
         follow: bool = False,
         progress: Callable[[BatchReport], None] = lambda report: None,
-        tell: Callable[[Notice], None] = lambda notice: None,
+        waits: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         wanted = frozenset(job.changelog_roots)
         self.driver = Driver(job, receivers, MemoryStates(), job.settings.buckets or 2, wanted)
         self.sources, self.follow = sources, follow
-        self.progress, self.tell = progress, tell
+        self.progress, self.watch = progress, Watch(waits)
         self.carrier: Carrier = InProcess()
         self.positions: dict[str, dict[str, Any]] = {}
         self.ticked = 0
@@ -79,7 +80,9 @@ class LocalHost:
     def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
         """Go on until every source has ended, or until `stop` says so."""
         while not stop() and not self.is_done:
-            if not self.batch():
+            worked = self.batch()
+            self.watch.look(self.job, self.clock, idle=not worked)
+            if not worked:
                 time.sleep(wait)
         self.finish()
 

@@ -27,14 +27,18 @@ from millstream.spark.job_snapshot import JobSnapshot
 class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
-    `failed` gets what went wrong while planning, before Spark hears of it. Every client has a
+    `failed` gets what went wrong while planning, before Spark hears of it; `planned` is called after
+    every plan, with whether there was nothing to read. Every client has a
     thread of its own, so that one who is silent keeps nobody waiting; one plan is made at a time.
     """
 
     def __init__(
-        self, job_snapshot: Callable[[], JobSnapshot], failed: Callable[[BaseException], None]
+        self,
+        job_snapshot: Callable[[], JobSnapshot],
+        failed: Callable[[BaseException], None],
+        planned: Callable[[bool], None] = lambda idle: None,
     ) -> None:
-        self.job_snapshot, self.failed = job_snapshot, failed
+        self.job_snapshot, self.failed, self.planned = job_snapshot, failed, planned
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
@@ -86,7 +90,9 @@ class BatchPlanner:
         tasks += self._ends(streams, positions, now)
         tasks = with_ticks(tasks, streams, positions, now, plan["now"])
         known = positions.keys() == plan["positions"].keys()
-        return before if known and not tasks else _plan(positions, tasks, now)
+        idle = known and not tasks
+        self.planned(idle)
+        return before if idle else _plan(positions, tasks, now)
 
     def _ends(self, streams: Any, positions: dict[str, Any], now: int) -> list[ReadTask]:
         """The end of streams that Spark feeds, when the run has declared it."""

@@ -36,6 +36,7 @@ from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
 from millstream.engine.summary import Summary
+from millstream.engine.waiting import Watch
 from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
 from millstream.files import LocalFolder, MissingFile
@@ -52,7 +53,8 @@ class SparkHost:
     """Runs a job on Spark. Queries may be added and dropped between batches with `change`.
 
     `in_driver` says of a batch, by its number, whether this process carries it out, and not Spark's
-    executors; streams that Spark feeds always go through these.
+    executors; streams that Spark feeds always go through these. `tell` gets notices, also while the
+    job is changed; `waits` those about streams that the run waits for, in a thread of its own.
     """
 
     in_driver: Callable[[int], bool] = staticmethod(lambda number: False)
@@ -68,10 +70,12 @@ class SparkHost:
         foreign: dict[str, DataFrame] | None = None,
         progress: Progress | None = None,
         tell: Callable[[Notice], None] = lambda notice: None,
+        waits: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         self.session, self.follow = session, follow
         self.foreign = foreign or {}
         self.progress = progress
+        self.watch = Watch(waits)
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
         self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
         self._scratch = self._scratch_folder()
@@ -187,7 +191,11 @@ class SparkHost:
         """Begin to run in the background."""
         self.done.clear()
         self._stopping = self._refused = False
-        self._planner = BatchPlanner(lambda: self._job_snapshot("planner", self.job), self._failed)
+        self._planner = BatchPlanner(
+            lambda: self._job_snapshot("planner", self.job),
+            self._failed,
+            lambda idle: self.watch.look(self.job, self.clock, idle),
+        )
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
         frame = stream.option("planner", self._planner.address).load()
