@@ -57,6 +57,17 @@ def test_the_summary_names_rows_that_were_refused(shell: Shell, bids: Path, rows
     ]
 
 
+def test_streams_and_queries_without_rows_are_in_the_summary(shell: Shell, bids: Path) -> None:
+    bids.with_name("bids.csv").write_text("at,item,price\n")
+    assert shell("run", bids, *LOCAL, "-e", "SELECT Istream(item) FROM bids [Now]") == 0
+    assert shell.err == '-- stream "bids": 0 rows read\n-- query "q1": 0 rows emitted\n'
+    database = Database(base=str(bids.parent))
+    database.execute(bids.read_text() + "SELECT Istream(item) FROM bids [Now]")
+    host = database.start_run(lambda job: _host(job, database), None, follow=False)
+    host.run(lambda: True)
+    assert str(database.summary) == 'stream "bids": 0 rows read\nquery "q1": 0 rows emitted'
+
+
 def test_the_three_most_frequent_reasons_are_named(shell: Shell, tmp_path: Path) -> None:
     columns = [f"c{i} int" for i in range(5)]
     (tmp_path / "s.csv").write_text(

@@ -123,3 +123,16 @@ def test_a_run_says_it_by_itself(tmp_path: Path) -> None:
     run.host.run(lambda: bool(run.told) or time.monotonic() > until)
     assert run.told[0].message.startswith('waiting for stream "b", silent for 1 s: no answers of')
     assert SILENCE == 10 * SECOND
+
+
+def test_a_feed_that_goes_by_the_clock_is_followed(tmp_path: Path) -> None:
+    """It began when it was first asked, also if it had no rows then."""
+    database = Database(base=str(tmp_path))
+    database.execute(
+        "CREATE STREAM bids (auction bigint, ts timestamp) "
+        "ORDER BY ts SOURCE 'generate:auction?rate=200&seed=7'; SELECT Istream(auction) FROM bids"
+    )
+    host = LocalHost(database.job(), database.sources(follow=True), [], follow=True)
+    until = time.monotonic() + 10
+    host.run(lambda: host.summary.streams != {} or time.monotonic() > until)
+    assert host.summary.streams["bids"].rows > 0

@@ -79,6 +79,8 @@ class Printer:
     def _write(self, text: bytes) -> None:
         if self.gone:
             return
+        if not sys.stdout.isatty():
+            screen.progress("")  # whoever reads the pipe may write to the same terminal
         try:
             with screen:
                 sys.stdout.flush()

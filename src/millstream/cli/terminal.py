@@ -20,6 +20,9 @@ LIVE = 3_600.0
 UNREAD = 141
 """The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
 
+BLINK = 0.1
+"""Seconds for which a line of progress can at least be read."""
+
 QUIET = 10.0
 """Seconds between two lines of progress where they are not written over each other."""
 
@@ -85,6 +88,7 @@ class Progress:
     def __init__(self) -> None:
         self._rows = 0
         self._said = time.perf_counter()
+        self._shown = 0.0
 
     def __enter__(self) -> Progress:
         return self
@@ -98,12 +102,13 @@ class Progress:
     def batch(self, report: Any) -> None:
         """Show what a batch did; without a terminal, a line every ten seconds."""
         self._rows += report.rows
-        line = progress_line(report, self._rows)
-        if screen.is_terminal:
-            screen.progress(line)
-        elif time.perf_counter() - self._said > QUIET:
-            self._said = time.perf_counter()
-            say(line)
+        now = time.perf_counter()
+        if screen.is_terminal and now - self._shown > BLINK:
+            self._shown = now
+            screen.progress(progress_line(report, self._rows))
+        elif not screen.is_terminal and now - self._said > QUIET:
+            self._said = now
+            say(progress_line(report, self._rows))
 
 
 def progress_line(report: Any, rows: int) -> str:

@@ -241,6 +241,7 @@ class Driver:
 
     def close(self) -> None:
         """Deliver the contents of stored results, and close the receivers."""
+        self.summary = self.summary.beginning(self.job.declared, self.job.changelog_roots)
         for name in self.job.materialized_roots:
             content = self.content(name)
             self.summary = self.summary.holding(name, content.num_rows)

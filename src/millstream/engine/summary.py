@@ -105,6 +105,12 @@ class Summary:
     streams: Mapping[str, StreamSummary] = field(default_factory=dict)
     queries: Mapping[str, QuerySummary] = field(default_factory=dict)
 
+    def beginning(self, declared: Iterable[str], queries: Iterable[str]) -> Summary:
+        """The summary with all streams and queries, also those of which nothing is known yet."""
+        streams = {name: StreamSummary() for name in declared} | dict(self.streams)
+        known = {name: QuerySummary() for name in queries} | dict(self.queries)
+        return Summary(streams, known)
+
     def with_messages(self, declared: Iterable[str], messages: Iterable[Message]) -> Summary:
         """The summary with the rows that a batch has read of the streams that are declared."""
         headers: dict[str, list[Header]] = {}

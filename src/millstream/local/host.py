@@ -100,6 +100,7 @@ class LocalHost:
         tasks = with_ticks(tasks, self.job.streams, positions, now, self.ticked)
         self.ticked = now if tasks else self.ticked
         if not tasks:
+            self.positions = positions  # a source that makes rows remembers when it began
             return False
         self.step(tasks, positions)
         return True

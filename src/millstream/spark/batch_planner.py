@@ -27,9 +27,9 @@ from millstream.spark.job_snapshot import JobSnapshot
 class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
-    `failed` gets what went wrong while planning, before Spark hears of it; `planned` is called after
-    every plan, with whether there was nothing to read. Every client has a
-    thread of its own, so that one who is silent keeps nobody waiting; one plan is made at a time.
+    `failed` gets what went wrong while planning, before Spark hears of it; `planned` is called for
+    every plan, with whether there is nothing to read. Every client has a thread of its own, so that
+    one who is silent keeps nobody waiting; one plan is made at a time.
     """
 
     def __init__(
