@@ -11,6 +11,7 @@ from millstream.database.events import Noticed
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError
 
 SCRIPT = """
@@ -27,6 +28,7 @@ class IdleHost:
     def __init__(self, job: Job) -> None:
         self.jobs = [job]
         self.clock = Clock.start()
+        self.summary = Summary()
 
     @property
     def job(self) -> Job:

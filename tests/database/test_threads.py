@@ -14,6 +14,7 @@ from millstream.database.events import QueryDropped, QueryRegistered
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError
 from millstream.local.host import LocalHost
 from millstream.testing.run import KeptResults
@@ -57,6 +58,10 @@ class LiveHost:
     @property
     def clock(self) -> Clock:
         return self.host.clock
+
+    @property
+    def summary(self) -> Summary:
+        return self.host.summary
 
     def change(self, job: Job) -> None:
         with self.lock:

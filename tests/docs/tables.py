@@ -9,138 +9,24 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import groupby, product
+from itertools import groupby
 from pathlib import Path
-
-import pyarrow as pa
 
 from docs.examples import ROOT, as_csv
 from errors.spellings import spellings
-from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import BUILTINS
-from millstream.algebra.functions import CONSTANT_ARGUMENTS, FUNCTIONS, Function
-from millstream.algebra.types import (
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INTEGER,
-    INTERVAL,
-    STRING,
-    TIMESTAMP,
-    type_name,
-)
+from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.meanings import MEANINGS
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.connect.files import FILES
 from millstream.connect.generate import GENERATE
 from millstream.connect.options import OF_STREAMS, Option, Options
 from millstream.connect.postgres import POSTGRES
+from millstream.database.reference import gives, marked_usage, takes
 from millstream.settings import CHOICES, MAY_BE_AUTO, NUMBERS, Settings
 from millstream.testing import run_script
 
 HOLE = re.compile(r"(<!-- table (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-TYPES = (INTEGER, DOUBLE, pa.decimal128(8, 2), STRING, BOOLEAN, TIMESTAMP, DATE, INTERVAL)
-
-MEANINGS: dict[str, tuple[str, str]] = {
-    "and": ("both are true", "TRUE AND NULL"),
-    "or": ("at least one is true", "TRUE OR NULL"),
-    "not": ("the opposite", "NOT FALSE"),
-    "is_null": ("whether it is NULL; `IS NOT NULL` the opposite", "NULL IS NULL"),
-    "=": ("equal; also `==`", "2 = 2.0"),
-    "<>": ("not equal; also `!=`", "'a' <> 'b'"),
-    "<": ("less", "1 < 2"),
-    "<=": ("less or equal", "2 <= 2"),
-    ">": ("greater", "1 > 2"),
-    ">=": ("greater or equal", "2 >= 2"),
-    "+": ("sum; a time and an interval give a time", "2 + 3"),
-    "-": ("difference; of two times an interval", "2 - 3"),
-    "*": ("product", "2 * 3"),
-    "/": ("exact quotient, always a double; NULL for a zero divisor", "7 / 2"),
-    "div": ("whole quotient, towards zero", "7 div 2"),
-    "%": ("remainder, with the sign of the dividend; also `mod(a, b)`", "-7 % 4"),
-    "neg": ("the negative", "-(3)"),
-    "like": ("`%` stands for any text, `_` for one character", "name LIKE 'l%'"),
-    "coalesce": ("the first that is not NULL", "coalesce(NULL, 2)"),
-    "nullif": ("NULL if they are equal, otherwise a", "nullif(3, 0)"),
-    "greatest": ("the greatest, without NULLs", "greatest(1, 3, 2)"),
-    "least": ("the least, without NULLs", "least(1, 3, 2)"),
-    "upper": ("in capitals", "upper(name)"),
-    "lower": ("in small letters", "lower('LAMP')"),
-    "length": ("number of characters", "length(name)"),
-    "trim": ("without spaces at both ends", "trim('  lamp ')"),
-    "ltrim": ("without spaces at the beginning", "ltrim('  lamp')"),
-    "rtrim": ("without spaces at the end", "rtrim('lamp  ')"),
-    "reverse": ("backwards", "reverse(name)"),
-    "initcap": ("every word with a capital", "initcap('red lamp')"),
-    "substring": (
-        "from position start, counted from 1, or from the end if negative",
-        "substring(name, 2, 2)",
-    ),
-    "left": ("the first characters", "left(name, 2)"),
-    "right": ("the last characters", "right(name, 2)"),
-    "replace": ("every occurrence replaced", "replace(name, 'l', 'd')"),
-    "concat": ("all in a row; also `a || b`", "concat('a', 1, 'b')"),
-    "position": ("where part begins, counted from 1; 0 if nowhere", "position('m' IN name)"),
-    "starts_with": ("whether it begins so", "startswith(name, 'la')"),
-    "ends_with": ("whether it ends so", "endswith(name, 'la')"),
-    "contains": ("whether part is in it", "contains(name, 'am')"),
-    "abs": ("without its sign", "abs(-3)"),
-    "sign": ("-1, 0 or 1", "sign(-2.5)"),
-    "round": ("to the digits after the point, half away from zero", "round(2.345, 1)"),
-    "floor": ("the whole number at or below", "floor(-2.5)"),
-    "ceil": ("the whole number at or above", "ceil(-2.5)"),
-    "trunc": ("the whole number towards zero", "trunc(-2.5)"),
-    "sqrt": ("square root", "sqrt(9)"),
-    "exp": ("e to the power of it", "exp(0)"),
-    "ln": ("natural logarithm", "ln(1)"),
-    "log10": ("logarithm to base 10", "log10(1000)"),
-    "log2": ("logarithm to base 2", "log2(8)"),
-    "power": ("base to the power of exponent", "power(2, 10)"),
-    "sin": ("sine, of radians", "sin(0)"),
-    "cos": ("cosine", "cos(0)"),
-    "tan": ("tangent", "tan(0)"),
-    "year": ("the year", "year(ts)"),
-    "quarter": ("the quarter, 1 to 4", "quarter(ts)"),
-    "month": ("the month, 1 to 12", "month(ts)"),
-    "week": ("the week of ISO 8601", "week(ts)"),
-    "day": ("the day of the month", "day(ts)"),
-    "dayofweek": ("the day of the week, Sunday is 1", "dayofweek(ts)"),
-    "dayofyear": ("the day of the year", "dayofyear(ts)"),
-    "hour": ("the hour", "hour(ts)"),
-    "minute": ("the minute", "minute(ts)"),
-    "second": ("the second, whole", "second(ts)"),
-    "to_date": ("its day", "to_date(ts)"),
-    "unix_micros": (
-        "microseconds since 1970-01-01",
-        "unix_micros(TIMESTAMP '1970-01-01 00:00:01')",
-    ),
-    "date_trunc": (
-        "the beginning of the year, month, … microsecond it lies in",
-        "date_trunc('hour', ts)",
-    ),
-    "distinct_from": ("not equal, NULL being a value like others", "NULL IS DISTINCT FROM 1"),
-    "atan": ("arc tangent", "atan(0)"),
-    "atan2": ("the angle of the point (x, y)", "atan2(0, 1)"),
-    "acos": ("arc cosine", "acos(1)"),
-    "asin": ("arc sine", "asin(0)"),
-    "degrees": ("radians as degrees", "degrees(0)"),
-    "radians": ("degrees as radians", "radians(0)"),
-    "cbrt": ("cube root", "cbrt(8)"),
-    "split_part": ("a piece between separators, counted from 1", "split_part('a-b-c', '-', 2)"),
-    "regexp_like": ("whether the pattern is found in it", "regexp_like(name, 'a.p')"),
-    "regexp_replace": ("every match replaced", "regexp_replace(name, '[aeiou]', '_')"),
-    "repeat": ("the text so many times", "repeat('ab', 3)"),
-    "lpad": ("filled up on the left", "lpad('7', 3, '0')"),
-    "rpad": ("filled up on the right", "rpad('7', 3, '0')"),
-    "concat_ws": ("all with a separator between", "concat_ws('-', 'a', 'b')"),
-    "millisecond": ("the milliseconds of the minute, its seconds included", "millisecond(ts)"),
-    "microsecond": ("the microseconds of the minute, its seconds included", "microsecond(ts)"),
-    "epoch": ("seconds since 1970-01-01", "epoch(ts)"),
-    "to_timestamp": ("seconds since 1970-01-01 as a time", "to_timestamp(1)"),
-    "datediff": ("days from the earlier to the later", "datediff(to_date(ts), DATE '2024-04-28')"),
-    "date_add": ("so many days later", "date_add(DATE '2024-04-28', 4)"),
-    "last_day": ("the last day of the month", "last_day(ts)"),
-}
-"""What a function means, and an example that is run."""
 
 SETTINGS = {
     "batch_rows": "rows per batch and source; `auto` takes what is there, and of a backlog so much "
@@ -163,7 +49,8 @@ def functions() -> Iterator[str]:
     for (name, function), value in zip(FUNCTIONS.items(), values):
         meaning, example = MEANINGS[name]
         shown = f"`{_bar(example)}` is `{value}`" if value else f"`{_bar(example)}` is NULL"
-        yield f"| `{_bar(_usage(function))}` | {_bar(meaning)} | {_gives(function)} | {shown} |"
+        usage = _bar(marked_usage(function))
+        yield f"| `{usage}` | {_bar(meaning)} | {gives(function)} | {shown} |"
 
 
 def aliases() -> Iterator[str]:
@@ -179,7 +66,7 @@ def aggregates() -> Iterator[str]:
     for aggregate in BUILTINS:
         written = "`, `".join(re.split(r"(?<=\)), ", aggregate.usage))
         others = ", ".join(f"`{alias}`" for alias in aggregate.aliases)
-        yield f"| `{written}` | {aggregate.meaning} | {_takes(aggregate)} | {others} |"
+        yield f"| `{written}` | {aggregate.meaning} | {takes(aggregate)} | {others} |"
 
 
 def settings() -> Iterator[str]:
@@ -254,33 +141,6 @@ def filled(page: Path) -> str:
         return hole[1] + "\n".join(TABLES[hole[2]]()) + "\n" + hole[3]
 
     return HOLE.sub(fill, page.read_text())
-
-
-def _usage(function: Function) -> str:
-    """How a function is written, constant arguments marked."""
-    usage = function.usage
-    for place in sorted(CONSTANT_ARGUMENTS.get(function.name, ()), reverse=True):
-        names = list(re.finditer(r"[a-z']+", usage))[1:]
-        end = names[place].end()
-        usage = usage[:end] + "*" + usage[end:]
-    return usage
-
-
-def _gives(function: Function) -> str:
-    """The types a function gives, whatever it is given."""
-    found: dict[str, None] = {}
-    for count in (1, 2, 3):
-        for types in product(TYPES, repeat=count):
-            if signature := function.sign(types):
-                name = type_name(signature[1])
-                found["decimal" if name.startswith("decimal") else name] = None
-    return "any type" if len(found) >= len(TYPES) else ", ".join(found)
-
-
-def _takes(aggregate: Aggregate) -> str:
-    taken = [t for t in TYPES if aggregate.result(t) is not None]
-    names = [type_name(t).partition("(")[0] for t in taken]
-    return "any type" if len(names) == len(TYPES) else ", ".join(names)
 
 
 def _evaluate(expressions: list[str]) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from docs.examples import ROOT
-from docs.tables import HOLE, MEANINGS, SETTINGS, filled
+from docs.tables import HOLE, SETTINGS, filled
 from millstream.aggregates.builtin import BUILTINS
 from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.meanings import MEANINGS
 from millstream.settings import Settings
 
 PAGES = [p for p in sorted((ROOT / "docs" / "language").glob("*.md")) if HOLE.search(p.read_text())]

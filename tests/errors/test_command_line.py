@@ -10,31 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from cli.shell import Shell
 from errors.cases import CASES, DATA, PRELUDE
-from millstream.cli.main import main
 
 STREAM = "CREATE STREAM s (item bigint, name string) SOURCE 'items.csv';\n"
 SAMPLE = random.Random(7).sample(CASES, 60)
-
-
-class Shell:
-    """Runs `millstream` in this process and remembers what it printed."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capfd = monkeypatch, capfd
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str | Path) -> int:
-        self.monkeypatch.setattr(sys, "argv", ["millstream", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as leave:
-            code = int(leave.code or 0)
-        self.out, self.err = self.capfd.readouterr()
-        assert "Traceback" not in self.out + self.err
-        assert "a fault in Millstream" not in self.err
-        return code
 
 
 @pytest.fixture
@@ -133,7 +113,30 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
     ("arguments", "message"),
     [
         (("--host", "locl"), '--host cannot be "locl"\nhint: Did you mean "local"?'),
-        (("--format", "xml"), '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet.'),
+        (
+            ("--format", "xml"),
+            '--format cannot be "xml"\nhint: Write one of csv, jsonl, parquet, table.',
+        ),
+        (
+            ("--format", "table", "--out", "answers"),
+            "--format table is for standard output, and --out writes files\n"
+            "hint: Leave out --out, or write --format csv.",
+        ),
+        (
+            ("--format", "parquet"),
+            "--format parquet needs a folder: its files cannot be printed\n"
+            "hint: Add --out DIR, or write --format csv.",
+        ),
+        (
+            ("--query", "q1", "--out", "answers"),
+            "--query chooses what is printed, and --out writes all results to files\n"
+            "hint: Leave out one of them.",
+        ),
+        (("--query", "q2"), 'query "q2" does not exist\nhint: Write one of q1.'),
+        (
+            ("--log", "no/run.log"),
+            '--log cannot write "no/run.log": no such file or directory\nhint: Name another file.',
+        ),
         (
             ("--set", "batch_rows"),
             '--set takes key=value, and this is "batch_rows"\n'
@@ -183,8 +186,12 @@ def test_wrong_values(
     ("arguments", "message"),
     [
         (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
-        (("launch",), 'command "launch" does not exist\nhint: Write one of run, explain, demo.'),
-        (("run",), "missing argument 'SCRIPT.sql'"),
+        (
+            ("launch",),
+            'command "launch" does not exist\nhint: Write one of run, check, explain, '
+            "functions, demo.",
+        ),
+        (("run",), "missing argument 'SCRIPT.sql', or -e 'SQL'\nhint: Write millstream run --help"),
         (
             ("run", "a.sql", "--hots", "local"),
             "option --hots does not exist\nhint: Did you mean --host?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass
 from enum import Enum
 
@@ -38,3 +39,18 @@ class Span:
     start: int
     end: int
     begin: int | None
+
+
+def spell_instant(instant: int, domain: Domain) -> str:
+    """An instant as people write it.
+
+    >>> spell_instant(1_714_557_620_000_000, Domain.TIMESTAMP), spell_instant(7, Domain.INTEGER)
+    ('2024-05-01 10:00:20.000', '7')
+    """
+    if domain is not Domain.TIMESTAMP:
+        return str(instant)
+    try:
+        moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=instant)
+    except OverflowError:  # outside the years 1 to 9999
+        return str(instant)
+    return moment.isoformat(sep=" ", timespec="milliseconds")

@@ -12,11 +12,13 @@ import pyarrow as pa
 from millstream.api.frames import stream_of, table_of
 from millstream.api.handle import QueryHandle
 from millstream.database import Database
+from millstream.database.checking import Checked
 from millstream.database.events import BatchFinished, Noticed, RunStarted
 from millstream.database.run import Delivery
 from millstream.engine.job import Job
 from millstream.engine.log import ResultLog
 from millstream.engine.receivers import Callbacks
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError, Notice
 from millstream.files import open_folder
 
@@ -86,7 +88,7 @@ class Connection:
         self.database = Database(base=base)
         self.callbacks = Subscribers(self.database.delivery)
         self.notices: list[Notice] = []
-        """What the last start said about its checkpoint."""
+        """What the last start said about its checkpoint, and which streams the run waited for."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
         self.database.events.subscribe(lambda event: self.notices.append(event.notice), Noticed)
         for name, value in settings.items():
@@ -110,6 +112,13 @@ class Connection:
     def execute(self, script: str) -> list[QueryHandle]:
         """Carry out statements, all or none; gives a handle for every query they register."""
         return [QueryHandle(self, query) for query in self.database.execute(script)]
+
+    def check(self, script: str, sources: bool = True) -> Checked:
+        """Every mistake of a script and every notice, as if it were executed here; nothing is.
+
+        Without `sources`, files and databases are not opened, and need not be there.
+        """
+        return self.database.check(script, sources)
 
     def query(self, text: str, name: str | None = None) -> QueryHandle:
         """Register one query; `notices` of the handle has the defaults it was given."""
@@ -187,6 +196,11 @@ class Connection:
         """What a stored result holds in the job that runs, or held when it ended."""
         return None if self._last is None else self._last.content(name)
 
+    def summary(self) -> Summary:
+        """What the run has read and emitted so far: rows, late and bad ones, of every stream and
+        query; of the last run, if none is under way."""
+        return self.database.summary
+
     @property
     def log(self) -> ResultLog:
         """The rows of all results, batch by batch."""
@@ -223,6 +237,10 @@ class Connection:
             with self.database.delivery.under_way():
                 events.tell(BatchFinished(batch))
 
+        def waiting(notice: Notice) -> None:
+            with self.database.delivery.under_way():
+                events.tell(Noticed(notice))
+
         def make(job: Job) -> SparkHost:
             return SparkHost(
                 spark,
@@ -233,6 +251,7 @@ class Connection:
                 foreign=self._foreign,
                 progress=report,
                 tell=lambda notice: events.publish(Noticed(notice)),
+                waits=waiting,
             )
 
         host = self.database.start_run(make, self._checkpoint, follow, forget=self.log.forget)

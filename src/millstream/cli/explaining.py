@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millstream.cli.running import load, one_of
+from millstream.cli.running import one_of
+from millstream.cli.scripts import load
 from millstream.database import STAGES
 from millstream.engine.holdings import held_in
 from millstream.errors import MillstreamError
@@ -14,13 +15,14 @@ OTHER_PICTURES = (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 def explain_script(
-    script: Path,
+    script: Path | None,
     stage: str,
     query: str | None,
     picture: Path | None,
     checkpoint: str | Path | None,
     settings: tuple[str, ...],
     legend: bool = True,
+    statements: tuple[str, ...] = (),
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""
     stage = stage.lower()
@@ -35,7 +37,7 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
-    database = load(script, settings, tell=lambda text: None)
+    database = load(script, settings, lambda text: None, statements)
     if checkpoint is not None:
         held = held_in(checkpoint, database.job())
         database.held = lambda: held

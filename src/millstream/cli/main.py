@@ -13,24 +13,76 @@ import typer
 from millstream.errors import MillstreamError, closest
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Continuous queries over streams on Spark, in one language.",
 )
 
-COMMANDS = ("run", "explain", "demo")
-Script = Annotated[Path, typer.Argument(help="A script of statements.", metavar="SCRIPT.sql")]
+Script = Annotated[
+    Path | None,
+    typer.Argument(help="A script of statements; - is standard input.", metavar="SCRIPT.sql"),
+]
+Statements = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-e", "--execute", help="Statements, after those of the script if any.", metavar="SQL"
+    ),
+]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting, as key=value.", metavar="KEY=VALUE")
 ]
 
 
+class Missing(Exception):
+    """A command that was given nothing to work on."""
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command)
+        self.command = f"millstream {command}"
+
+    def format_message(self) -> str:
+        return "Missing argument 'SCRIPT.sql', or -e 'SQL'"
+
+
+def given(command: str, script: Path | None, execute: list[str] | None) -> tuple[str, ...]:
+    """The statements of `-e`; without a script there must be some."""
+    if script is None and not execute:
+        raise Missing(command)
+    return tuple(execute or ())
+
+
+def show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        parts = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow"))
+        typer.echo(f"millstream {version('millstream')} (Python {sys.version.split()[0]}, {parts})")
+        raise typer.Exit
+
+
+@app.callback()
+def millstream(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", is_eager=True, callback=show_version),
+    ] = False,
+) -> None:
+    """Continuous queries over streams on Spark, in one language."""
+
+
 @app.command()
 def run(
-    script: Script,
+    script: Script = None,
+    execute: Statements = None,
     out: Annotated[Path | None, typer.Option(help="Write every result to this folder.")] = None,
-    format: Annotated[str, typer.Option(help="csv, jsonl or parquet.")] = "csv",
+    format: Annotated[
+        str | None,
+        typer.Option(help="csv, jsonl, parquet (with --out) or table (without)."),
+    ] = None,
+    query: Annotated[
+        list[str] | None,
+        typer.Option(help="Print only the result of this query.", metavar="NAME"),
+    ] = None,
     changes: Annotated[bool, typer.Option(help="Also write changes of stored results.")] = False,
     follow: Annotated[bool, typer.Option(help="Go on reading files as they grow.")] = False,
     checkpoint: Annotated[
@@ -42,28 +94,58 @@ def run(
     ] = None,
     set: SetOption = None,
     host: Annotated[str, typer.Option(help="spark, or local for small data.")] = "spark",
+    log: Annotated[
+        Path | None, typer.Option(help="Write a log of the run to this file.", metavar="FILE")
+    ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option("--verbose", help="Log more, also what Spark says; without --log, here."),
+    ] = False,
 ) -> None:
     """Run a script: to the end of bounded sources, or until Ctrl-C."""
     from millstream.cli.running import Options, run_script
 
-    run_script(
-        Options(
-            script,
-            out,
-            format,
-            changes,
-            follow,
-            checkpoint,
-            master,
-            tuple(set or ()),
-            host,
-        )
+    options = Options(
+        script,
+        out,
+        format,
+        changes,
+        follow,
+        checkpoint,
+        master,
+        tuple(set or ()),
+        host,
+        given("run", script, execute),
+        tuple(query or ()),
+        log,
+        verbose,
     )
+    raise typer.Exit(run_script(options))
+
+
+@app.command()
+def check(
+    script: Script = None,
+    execute: Statements = None,
+    sources: Annotated[
+        bool,
+        typer.Option("--sources/--no-sources", help="Open files and databases, or do without."),
+    ] = True,
+    set: SetOption = None,
+) -> None:
+    """Say what is wrong with a script, every mistake at its place; run nothing."""
+    from millstream.cli.checking import check_command
+
+    statements = given("check", script, execute)
+    text, code = check_command(script, statements, tuple(set or ()), sources)
+    typer.echo(text)
+    raise typer.Exit(code)
 
 
 @app.command()
 def explain(
-    script: Script,
+    script: Script = None,
+    execute: Statements = None,
     stage: Annotated[
         str, typer.Option(help="bound, optimized, physical, patterns, state, cost or legend.")
     ] = "optimized",
@@ -85,8 +167,23 @@ def explain(
     """Show the plans of a script's queries, and the defaults they were given."""
     from millstream.cli.explaining import explain_script
 
+    statements = given("explain", script, execute)
     settings = tuple(set or ())
-    typer.echo(explain_script(script, stage, query, picture, checkpoint, settings, legend))
+    typer.echo(
+        explain_script(script, stage, query, picture, checkpoint, settings, legend, statements)
+    )
+
+
+@app.command()
+def functions(
+    name: Annotated[
+        str | None, typer.Argument(help="A function, an operator or an aggregate.", metavar="NAME")
+    ] = None,
+) -> None:
+    """List the functions of the language, or show one of them."""
+    from millstream.database.reference import listed, looked_up
+
+    typer.echo(listed() if name is None else looked_up(name))
 
 
 @app.command()
@@ -103,13 +200,17 @@ def demo(
 def main() -> None:
     """The entry point: nothing that a person wrote wrongly ends in a traceback."""
     try:
-        app(standalone_mode=False)
+        code = app(prog_name="millstream", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except MillstreamError as error:
         _fail(error.render(), 1)
     except typer.Exit as leave:
         sys.exit(leave.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         _fail("stopped", 130)
+    except BrokenPipeError:  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
     except Exception as error:
         if os.environ.get("MILLSTREAM_DEBUG"):
             raise
@@ -125,13 +226,15 @@ def main() -> None:
 def _usage(error: Any) -> str:
     """An error in the command line itself, as our own errors are written."""
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "millstream"
+    command = context.command_path if context is not None else getattr(error, "command", "")
+    command = command or "millstream"
     said, hint = error.format_message().strip(), f"Write {command} --help to see how it is called."
     option = getattr(error, "option_name", None)
     if wrong := re.match(r"No such command '([^']*)'", said):
-        near = closest(wrong[1], COMMANDS)
+        commands = [c.callback.__name__ for c in app.registered_commands if c.callback]
+        near = closest(wrong[1], commands)
         said = f'command "{wrong[1]}" does not exist'
-        hint = f"Did you mean {near}?" if near else f"Write one of {', '.join(COMMANDS)}."
+        hint = f"Did you mean {near}?" if near else f"Write one of {', '.join(commands)}."
     elif option and said.startswith("No such option"):
         known = context.command.params if context is not None else ()
         near = closest(option, [name for parameter in known for name in parameter.opts])

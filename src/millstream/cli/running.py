@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from millstream.cli.terminal import Progress, Terminal, say
+from millstream.cli.logs import logging_to
+from millstream.cli.printing import Printer
+from millstream.cli.scripts import load
+from millstream.cli.telling import tell_notices, tell_summary
+from millstream.cli.terminal import UNREAD, Progress, say
 from millstream.database import Database
-from millstream.database.events import BatchFinished, Noticed
+from millstream.database.events import BatchFinished, Noticed, RunEnded
 from millstream.engine.admit import ERRORS
 from millstream.engine.checkpoint import Commit, fingerprints
 from millstream.engine.job import Job
@@ -23,49 +28,84 @@ from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
 from millstream.files import LocalFolder, open_folder
 
-FORMATS = ("csv", "jsonl", "parquet")
+if TYPE_CHECKING:
+    from millstream.local.host import LocalHost
+    from millstream.spark.host import SparkHost
+
+FORMATS = ("csv", "jsonl", "parquet", "table")
 HOSTS = ("spark", "local")
-LARGEST_SCRIPT = 4_000_000
 
 
 @dataclass(frozen=True)
 class Options:
     """What `millstream run` was asked for."""
 
-    script: Path
+    script: Path | None
     out: Path | None = None
-    format: str = "csv"
+    format: str | None = None
     changes: bool = False
     follow: bool = False
     checkpoint: str | None = None
     master: str | None = None
     settings: tuple[str, ...] = ()
     host: str = "spark"
+    statements: tuple[str, ...] = ()
+    """More statements, after those of the script."""
+    queries: tuple[str, ...] = ()
+    """The queries whose results are printed; all if it is empty."""
+    log: Path | None = None
+    verbose: bool = False
+
+    @property
+    def result_format(self) -> str:
+        """The format of results: tables for people, lines for programs and files."""
+        if self.format is not None:
+            return self.format
+        return "table" if self.out is None and sys.stdout.isatty() else "csv"
 
 
-def run_script(options: Options) -> None:
-    """Load the script, run its job, and leave the results where they were asked for."""
-    one_of("format", options.format, FORMATS)
+def run_script(options: Options) -> int:
+    """Load the script, run its job, and leave the results where they were asked for.
+
+    Gives the exit code of the command.
+    """
+    with logging_to(options.log, options.verbose):
+        return _run_script(options)
+
+
+def _run_script(options: Options) -> int:
+    _check_format(options)
     one_of("host", options.host, HOSTS)
+    if options.out is not None and options.queries:
+        raise MillstreamError(
+            "--query chooses what is printed, and --out writes all results to files",
+            hint="Leave out one of them.",
+        )
     _check_folder("out", options.out)
     if options.checkpoint is not None:
         _check_checkpoint(options.checkpoint)
-    database = load(options.script, options.settings, tell=print)
+    told: list[str] = []
+    try:
+        database = load(options.script, options.settings, told.append, options.statements)
+    finally:
+        for text in told:
+            print(text)
     if not database.streams:
-        say("the script declares no stream: there is nothing to run")
-        return
+        if not told:
+            say("the script declares no stream: there is nothing to run")
+        return 0
+    for name in options.queries:
+        database.find_query(name)
     for stream in database.streams.values():
         if stream.source is None:
             say(f'stream "{stream.name}" has no SOURCE and stays empty')
-    for query in database.queries.values():
-        for notice in query.notices:
-            say(notice.render())
+    tell_notices(database.queries.values())
+    events, form = database.events, options.result_format
+    events.subscribe(lambda event: tell_summary(event.summary, options.out, form), RunEnded)
     failure: BaseException | None = None
     try:
-        if options.host == "local":
-            _run_locally(database, options)
-        else:
-            _run_on_spark(database, options)
+        run = _run_locally if options.host == "local" else _run_on_spark
+        return run(database, options)
     except BaseException as error:
         failure = error
         raise
@@ -74,65 +114,41 @@ def run_script(options: Options) -> None:
 
 
 def _shown(database: Database, options: Options) -> frozenset[str]:
-    """The stored results whose changes are to be seen."""
-    if options.out is not None and not options.changes:
+    """The stored results whose changes are to be seen. Without a folder, a run that goes on for
+    ever shows them as they come."""
+    if not options.changes and (options.out is not None or not options.follow):
         return frozenset()
     return frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
 
 
-def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Database:
-    """A database that has carried out the script."""
-    try:
-        if (size := path.stat().st_size) > LARGEST_SCRIPT:
-            raise MillstreamError(
-                f'script "{path}" has {size:,} bytes; the limit is {LARGEST_SCRIPT:,}',
-                hint="Cut it into several scripts.",
-            )
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MillstreamError(f'script "{path}" does not exist', hint=_nearby(path)) from None
-    except IsADirectoryError:
-        raise MillstreamError(
-            f'"{path}" is a folder, not a script', hint="Name a file in it."
-        ) from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise MillstreamError(
-            f'script "{path}" is not text in UTF-8: see line {line}', hint="Save it as UTF-8."
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = str(getattr(error, "strerror", None) or error).lower()
-        raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
-    database = Database(base=str(path.absolute().parent), tell=tell)
-    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise MillstreamError(
-                f'--set takes key=value, and this is "{setting}"',
-                hint="Write for example --set batch_rows=1000.",
-            )
-        database.pin(name.strip(), value.strip())
-    database.execute(text)
-    return database
-
-
-def _run_locally(database: Database, options: Options) -> None:
+def _run_locally(database: Database, options: Options) -> int:
     from millstream.local.host import LocalHost
 
     if options.checkpoint is not None:
         raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
 
-    def make(job: Job) -> LocalHost:
-        receivers = receivers_for(job, options, None)
-        return LocalHost(job, database.sources(options.follow), receivers, options.follow)
+    events = database.events
+    with Progress() as progress:
+        events.subscribe(lambda event: progress.batch(event.report), BatchFinished)
 
-    host = database.start_run(make, None, options.follow, _shown(database, options))
-    with _stopping() as stop:
-        host.run(stop.is_set)
+        def make(job: Job) -> LocalHost:
+            return LocalHost(
+                job,
+                database.sources(options.follow),
+                receivers_for(job, options, None),
+                options.follow,
+                progress=lambda report: events.tell(BatchFinished(report)),
+                waits=lambda notice: events.tell(Noticed(notice)),
+            )
+
+        host = database.start_run(make, None, options.follow, _shown(database, options))
+        unread = _unread(host)
+        with _stopping() as stop:
+            host.run(lambda: stop.is_set() or unread())
+        return UNREAD if unread() else 0
 
 
-def _run_on_spark(database: Database, options: Options) -> None:
+def _run_on_spark(database: Database, options: Options) -> int:
     from millstream.spark.host import SparkHost
     from millstream.spark.session import make_session
 
@@ -140,7 +156,8 @@ def _run_on_spark(database: Database, options: Options) -> None:
     checkpoint, events = str(options.checkpoint) if options.checkpoint else None, database.events
     with Progress() as progress:
         progress.note("starting Spark")
-        spark = make_session(options.master)
+        noise = options.log if options.verbose else None
+        spark = make_session(options.master, options.verbose, noise)
         events.subscribe(lambda event: progress.batch(event.report), BatchFinished)
 
         def make(job: Job) -> SparkHost:
@@ -152,20 +169,29 @@ def _run_on_spark(database: Database, options: Options) -> None:
                 options.follow,
                 progress=lambda report: events.tell(BatchFinished(report)),
                 tell=lambda notice: events.publish(Noticed(notice)),
+                waits=lambda notice: events.tell(Noticed(notice)),
             )
 
         shown = _shown(database, options)
         host = database.start_run(make, checkpoint, options.follow, shown)
+        unread = _unread(host)
         try:
             with _stopping() as stop:  # after Spark, which takes Ctrl-C for itself when it starts
-                host.run(stop.is_set)
+                host.run(lambda: stop.is_set() or unread())
         finally:
             host.close()
+        return UNREAD if unread() else 0
+
+
+def _unread(host: LocalHost | SparkHost) -> Callable[[], bool]:
+    """Whether results are printed that nobody reads any more."""
+    printers = [one for one in host.driver.receivers if isinstance(one, Printer)]
+    return lambda: any(one.gone for one in printers)
 
 
 def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Receiver]:
     if options.out is None:
-        return [Terminal(job)]
+        return [Printer(_printed(job, options), options.result_format)]
     schemas: dict[str, pa.Schema] = {}
     for name in job.changelog_roots:
         query = job.query(name)
@@ -178,7 +204,22 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
         schemas[f"{name}.late"] = late_schema(stream.schema, stream.domain)
         schemas[f"{name}.errors"] = ERRORS
     sizes = _sizes(job, commit)
-    return [Folder(options.out, options.format, schemas, sizes)]
+    return [Folder(options.out, options.result_format, schemas, sizes)]
+
+
+def _printed(job: Job, options: Options) -> dict[str, pa.Schema]:
+    """The results that are printed: streams, changes, and stored results if the run has an end."""
+    wanted = {name.lower() for name in options.queries}
+    found: dict[str, pa.Schema] = {}
+    for query in job.queries:
+        if wanted and query.name.lower() not in wanted:
+            continue
+        if query.name in job.changelog_roots:
+            result = f"{query.name}.changes" if query.form == COMPLETE else query.name
+            found[result] = query.result_schema
+        if query.name in job.materialized_roots and not options.follow:
+            found[query.name] = job.materialized_roots[query.name].schema
+    return found
 
 
 def _sizes(job: Job, commit: Commit | None) -> dict[str, int]:
@@ -209,12 +250,21 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _nearby(path: Path) -> str | None:
-    """The script that was probably meant."""
-    if not path.parent.is_dir():
-        return f"The folder {path.parent} does not exist either."
-    near = closest(path.name, sorted(p.name for p in path.parent.iterdir()))
-    return f"Did you mean {path.with_name(near)}?" if near else None
+def _check_format(options: Options) -> None:
+    """Formats that do not go with the place where results go are refused."""
+    if options.format is None:
+        return
+    one_of("format", options.format, FORMATS)
+    if options.out is not None and options.format == "table":
+        raise MillstreamError(
+            "--format table is for standard output, and --out writes files",
+            hint="Leave out --out, or write --format csv.",
+        )
+    if options.out is None and options.format == "parquet":
+        raise MillstreamError(
+            "--format parquet needs a folder: its files cannot be printed",
+            hint="Add --out DIR, or write --format csv.",
+        )
 
 
 def _check_folder(option: str, folder: Path | None) -> None:

@@ -1,128 +1,143 @@
-"""What people see while a job runs: results as they come, and one line of progress."""
+"""What people see while a job runs: remarks, and one line of progress, on the error output."""
 
 from __future__ import annotations
 
-import datetime as dt
+import os
+import shutil
 import sys
+import threading
 import time
 from typing import Any
 
-import pyarrow as pa
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
-
-from millstream.algebra.time import DAWN, Domain
-from millstream.connect.text_sink import encode
-from millstream.engine.job import Job
-
-MOST_LINES = 40
-"""Lines of one result shown for one batch; the rest is counted."""
+from millstream.algebra.time import DAWN, Domain, spell_instant
 
 FIRST_STAMP = 10**14
 """A larger instant is taken for a timestamp in microseconds (after 1973)."""
 
-_errors = Console(stderr=True, highlight=False)
+LIVE = 3_600.0
+"""Data whose newest instant is further back than these seconds is not live: it has no lag."""
+
+UNREAD = 141
+"""The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
+
+BLINK = 0.1
+"""Seconds for which a line of progress can at least be read."""
+
+QUIET = 10.0
+"""Seconds between two lines of progress where they are not written over each other."""
 
 
-def say(text: str) -> None:
-    """A remark beside the results."""
-    _errors.print(f"-- {text}", style="dim", markup=False)
+class Screen:
+    """The error output, with a line of progress at its end if it is a terminal.
 
-
-class Terminal:
-    """Prints results as they come, each line with the name of its query."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self._headed: set[str] = set()
-
-    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
-        if batch.num_rows == 0:
-            return
-        if name not in self._headed:
-            self._headed.add(name)
-            print(f"{name}: {','.join(batch.schema.names)}")
-        for line in encode(batch.slice(0, MOST_LINES), "csv").decode().splitlines():
-            print(f"{name}: {line}")
-        if batch.num_rows > MOST_LINES:
-            print(f"{name}: … and {batch.num_rows - MOST_LINES:,} more rows in this batch")
-        sys.stdout.flush()
-
-    def whole(self, name: str, content: pa.RecordBatch) -> None:
-        print(f"{name} at the end: {content.num_rows:,} rows")
-        self._headed.discard(name)
-        self.rows(name, content, 0)
-
-    def sizes(self) -> dict[str, int]:
-        return {}
-
-    def close(self) -> None: ...
-
-
-class Progress:
-    """One line on the error output: rows, speed, heartbeat, lag and size of state."""
+    The line is taken away before anything else is written, there or to standard output, and written
+    again after it.
+    """
 
     def __init__(self) -> None:
-        self._live = Live(console=_errors, transient=True, auto_refresh=False)
-        self._rows = 0
-        self._started = 0.0
-        self._said = 0.0
+        self._line = ""
+        self._lock = threading.RLock()
 
-    def __enter__(self) -> Progress:
-        if _errors.is_terminal:
-            self._live.start()
+    @property
+    def is_terminal(self) -> bool:
+        return sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """A remark of one line beside the results, however long it is."""
+        shown = f"-- {text}"
+        with self:
+            print(_dim(shown) if self.is_terminal else shown, file=sys.stderr, flush=True)
+
+    def progress(self, line: str) -> None:
+        """Another line of progress in place of the one before; only on a terminal."""
+        with self._lock:
+            self._erase()
+            self._line = line if self.is_terminal else ""
+            self._draw()
+
+    def __enter__(self) -> Screen:
+        """Between entering and leaving, something else may be written."""
+        self._lock.acquire()
+        self._erase()
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if _errors.is_terminal:
-            self._live.stop()
+        self._draw()
+        self._lock.release()
+
+    def _erase(self) -> None:
+        if self._line:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+    def _draw(self) -> None:
+        if self._line:
+            most = shutil.get_terminal_size().columns - 1
+            shown = self._line if len(self._line) <= most else self._line[: most - 1] + "…"
+            sys.stderr.write(_dim(shown))
+            sys.stderr.flush()
+
+
+screen = Screen()
+say = screen.say
+
+
+class Progress:
+    """One line: rows and speed of the batch and of the run, the instant reached, size of state."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._said = time.perf_counter()
+        self._shown = 0.0
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        screen.progress("")
 
     def note(self, text: str) -> None:
-        if _errors.is_terminal:
-            self._live.update(Text(text, style="dim"), refresh=True)
+        screen.progress(text)
 
     def batch(self, report: Any) -> None:
         """Show what a batch did; without a terminal, a line every ten seconds."""
-        now = time.perf_counter()
-        self._started = self._started or now - report.seconds
         self._rows += report.rows
-        rate = report.rows / report.seconds
-        line = (
-            f"batch {report.number}: {self._rows:,} rows, "
-            f"{rate:,.0f} rows/s, heartbeat {_beat(report.clock)}, "
-            f"lag {_lag(report.clock)}, state {report.state_rows:,} rows"
-        )
-        if _errors.is_terminal:
-            self.note(line)
-        elif now - self._said > 10:
+        now = time.perf_counter()
+        if screen.is_terminal and now - self._shown > BLINK:
+            self._shown = now
+            screen.progress(progress_line(report, self._rows))
+        elif not screen.is_terminal and now - self._said > QUIET:
             self._said = now
-            say(line)
+            say(progress_line(report, self._rows))
 
 
-def _beat(clock: Any) -> str:
-    beat = _least(clock)
+def progress_line(report: Any, rows: int) -> str:
+    """What a batch did; `rows` is the number of rows read so far, by it and those before."""
+    parts = [
+        f"batch {report.number}: {report.rows:,} rows read in {report.seconds:.2f} s",
+        f"{rows:,} rows in all",
+        reached(report.clock),
+        f"state {report.state_rows:,} rows",
+    ]
+    return ", ".join(parts)
+
+
+def reached(clock: Any) -> str:
+    """How far time has come: the lag of live data, else the instant up to which answers are final.
+
+    The clock of data that was written down long ago is not behind: it shows another day.
+    """
+    beat = min((b for b in clock.beats.values() if b > DAWN), default=None)
     if beat is None:
-        return "none yet"
-    return spell_instant(beat, Domain.TIMESTAMP if beat > FIRST_STAMP else Domain.INTEGER)
+        return "no instant is final yet"
+    if beat < FIRST_STAMP:
+        return f"final up to {beat}"
+    lag = time.time() - beat / 1_000_000
+    if 0 <= lag < LIVE:
+        return f"lag {lag:,.1f} s"
+    return f"final up to {spell_instant(beat, Domain.TIMESTAMP)}"
 
 
-def _lag(clock: Any) -> str:
-    """How far the heartbeat is behind the clock, where it is a time of day."""
-    beat = _least(clock)
-    if beat is None or beat < FIRST_STAMP:
-        return "none"
-    seconds = time.time() - beat / 1_000_000
-    return f"{seconds:,.1f} s" if seconds < 86_400 else f"{seconds / 86_400:,.0f} days"
-
-
-def _least(clock: Any) -> int | None:
-    return min((b for b in clock.beats.values() if b > DAWN), default=None)
-
-
-def spell_instant(instant: int, domain: Domain) -> str:
-    """An instant as people write it."""
-    if domain is not Domain.TIMESTAMP:
-        return str(instant)
-    moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=instant)
-    return moment.isoformat(sep=" ", timespec="milliseconds")
+def _dim(text: str) -> str:
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return text if plain else f"\x1b[2m{text}\x1b[0m"

@@ -12,6 +12,7 @@ from millstream.algebra.node import Node
 from millstream.catalog import Catalog, Stream, Table
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
+from millstream.database.checking import Checked, check_script
 from millstream.database.contents import Contents
 from millstream.database.describing import described
 from millstream.database.draft import Draft
@@ -19,12 +20,14 @@ from millstream.database.dropping import drop_named
 from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.jobs import job_of, sources_of, streams_of
+from millstream.database.log import log_event
 from millstream.database.registry import Life
 from millstream.database.run import Delivery, Host, Run
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables, feed
 from millstream.engine.outputs import COMPLETE, Query
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError
 from millstream.files import open_folder
 from millstream.lang import deep_stack
@@ -61,7 +64,9 @@ class Database:
         self._scratch: TemporaryDirectory | None = None
         self._run: Run | None = None
         self._life = Life.REGISTERED
+        self._summary = Summary()
         self.delivery = Delivery()
+        self.events.subscribe(log_event)
 
     def copy(self) -> Database:
         """Another database with the same contents, for statements that this one is not to have."""
@@ -81,6 +86,12 @@ class Database:
         return self.contents.settings
 
     @property
+    def summary(self) -> Summary:
+        """What the run has read and emitted so far, or the last one if none is under way."""
+        run = self._run
+        return self._summary if run is None else run.host.summary
+
+    @property
     def streams(self) -> dict[str, Stream]:
         """The declared streams, and the modifications of tables that change."""
         return streams_of(self.contents)
@@ -91,6 +102,13 @@ class Database:
         Text that its statements print goes to `tell`, also if a later one fails.
         """
         return self._carry_out(lambda draft: draft.execute(text), tell)
+
+    def check(self, text: str, sources: bool = True) -> Checked:
+        """Every mistake of a script and every notice, as if it were carried out here; nothing is.
+
+        Without `sources`, files and databases are not opened, and need not be there.
+        """
+        return check_script(text, self.contents.copy(), self.base, sources)
 
     def query(self, text: str, name: str | None = None) -> Query:
         """Register one query and give it back; a text of none or several changes nothing."""
@@ -212,6 +230,7 @@ class Database:
             if self._run is not None:
                 raise MillstreamError("the job runs already", hint="Stop it first.")
             self._begin(checkpoint, follow)
+            self._summary = Summary()
             self._wanted |= changes
             try:
                 host = make(self._job(self.contents))
@@ -319,7 +338,8 @@ class Database:
     def _end(self) -> None:
         if self._live is not None:
             self._live.end()
+        self._summary = self.summary
         if self._life is Life.RUNNING:
             self._life = Life.REGISTERED
-            self.events.publish(RunEnded())
+            self.events.publish(RunEnded(self._summary))
         self._run = None

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from millstream.algebra.types import type_name
 from millstream.catalog import STATEMENTS, Entry, Stream, Table, View, kind_of
 from millstream.database.contents import Contents
+from millstream.database.reference import is_like, listed
+
+FUNCTIONS = {"functions": None, "aggregates": "aggregate"}
+"""The lists that are of the language: for each the kind of its entries, None for all."""
 
 
-def shown(what: str | None, contents: Contents) -> str:
-    """The streams, tables, views, queries and settings, or those of one kind."""
-    lines = []
+def shown(what: str | None, like: str | None, contents: Contents) -> str:
+    """What statements have made, or the entries of one list, whose names are like a pattern."""
+    if what in FUNCTIONS:
+        return listed(FUNCTIONS[what], like)
+    made = [pair for pair in _made(what, contents) if like is None or is_like([pair[0]], like)]
+    return "\n".join(line for _, line in made) or "nothing yet"
+
+
+def _made(what: str | None, contents: Contents) -> Iterator[tuple[str, str]]:
+    """The names of streams, tables, views, queries and settings, each with a line about it."""
     for kind in ("streams", "tables", "views"):
         if what in (None, kind):
-            lines += [
-                f"{kind_of(entry)} {entry.name}"
-                for entry in contents.catalog.entries.values()
-                if kind_of(entry) + "s" == kind
-            ]
+            for entry in contents.catalog.entries.values():
+                if kind_of(entry) + "s" == kind:
+                    yield entry.name, f"{kind_of(entry)} {entry.name}"
     if what in (None, "queries"):
-        lines += [f"query {q.name} ({q.form}): {q.text}" for q in contents.queries]
+        for query in contents.queries:
+            yield query.name, f"query {query.name} ({query.form}): {query.text}"
     if what in (None, "settings"):
-        lines += [f"setting {k} = {v}" for k, v in contents.settings.shown().items()]
-    return "\n".join(lines) or "nothing yet"
+        for name, value in contents.settings.shown().items():
+            yield name, f"setting {name} = {value}"
 
 
 def described(entry: Entry) -> str:

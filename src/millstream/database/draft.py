@@ -25,6 +25,7 @@ from millstream.database.events import (
 )
 from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
 from millstream.database.made import Made, WithQuery, check_running, goes_on, made
+from millstream.database.reference import looked_up
 from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
 from millstream.engine.holdings import Held
@@ -38,6 +39,7 @@ from millstream.lang import (
     CreateView,
     Definition,
     Describe,
+    DescribeFunction,
     Drop,
     Explain,
     Modification,
@@ -84,7 +86,7 @@ class Draft:
         before = self.contents.queries.by_name.keys() | ()
         found: dict[int, Query] = {}
         for at in script_order(statements, self.contents.catalog.entries):
-            if (query := self._carry_out(statements[at], text)) is not None:
+            if (query := self.carry_out(statements[at], text)) is not None:
                 found[at] = query
         self.replacing.settle()
         registered = [found[at] for at in sorted(found)]
@@ -95,6 +97,15 @@ class Draft:
         """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
         self.contents.catalog.check_free(stream.name)
         self._put_stream(stream)
+
+    def look_into(self, stream: Stream) -> None:
+        """Open a source, to see whether it can be read."""
+        open_stream(stream, follow=False)
+
+    @property
+    def files(self) -> TableFiles:
+        """Where the contents of tables come from."""
+        return TableFiles(self.base)
 
     def add_table(self, table: Table) -> None:
         """Declare a table, with what was fed to it before if a job runs."""
@@ -119,7 +130,8 @@ class Draft:
             self.contents.settings = self.contents.settings.with_value(name, value)
             self.events.append(SettingChanged(name.lower(), value))
 
-    def _carry_out(self, statement: Statement, text: str) -> Query | None:
+    def carry_out(self, statement: Statement, text: str) -> Query | None:
+        """Carry out one statement; gives the query it registered, if any."""
         try:
             return self._statement(statement, text)
         except MillstreamError as error:
@@ -147,8 +159,10 @@ class Draft:
                 self.events += drop(statement, contents)
             case Set(name=name, value=value):
                 self.set(name, value)
-            case Show(what=what):
-                self.texts.append(shown(what, contents))
+            case Show(what=what, like=like):
+                self.texts.append(shown(what, like, contents))
+            case DescribeFunction(name=name):
+                self.texts.append(looked_up(name))
             case Describe(name=name):
                 self.replacing.settle([name.lower()])
                 self.texts.append(described(contents.catalog.find(name)))
@@ -177,18 +191,18 @@ class Draft:
     def _put_stream(self, stream: Stream) -> None:
         check_running(stream, "stream", self.running)
         if stream.source is not None:
-            open_stream(stream, follow=False)
+            self.look_into(stream)
         self.contents.catalog.put(stream)
         self.events.append(NameDefined("stream", stream.name))
 
     def _declare_table(self, statement: CreateTable) -> None:
         there = self.replacing.there(statement)
-        table = bind_table(statement, TableFiles(self.base), self.base)
+        table = bind_table(statement, self.files, self.base)
         if there is not None and goes_on(table, there, self.running):
             return
         if table.changes is not None:
             try:
-                open_stream(table.changes, follow=False)
+                self.look_into(table.changes)
             except MillstreamError as error:
                 raise error.at(fault_in(statement, error)) from None
         self._begin_again(there, statement)

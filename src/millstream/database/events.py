@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millstream.engine.outputs import Query
+from millstream.engine.summary import Summary
 from millstream.errors import Notice
 
 
@@ -59,7 +60,9 @@ class RunStarted:
 
 @dataclass(frozen=True)
 class RunEnded:
-    """The job runs no more: it came to its end, or was stopped."""
+    """The job runs no more: it came to its end, or was stopped. `summary` is what it did."""
+
+    summary: Summary = field(default_factory=Summary)
 
 
 @dataclass(frozen=True)

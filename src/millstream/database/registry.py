@@ -102,8 +102,8 @@ class Registry:
 def query_of(name: str, bound: Bound, text: str, catalog: Catalog) -> Query:
     """A bound query with its form, what its author should know, and the views it is made of."""
     form = form_of(bound)
-    notices = (*bound.notices, *growing(bound.plan, form == COMPLETE))
     views = _views_in(bound.plan, catalog)
+    notices = (*bound.notices, *growing(bound.plan, form == COMPLETE, views))
     return Query(name, bound.plan, form, domain_of(bound.plan), text, notices, views)
 
 

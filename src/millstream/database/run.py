@@ -12,6 +12,7 @@ from millstream.engine.checkpoint import fingerprints
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
+from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError
 
 
@@ -23,6 +24,10 @@ class Host(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def summary(self) -> Summary:
+        """What the run has read and emitted so far."""
 
     def change(self, job: Job) -> Any:
         """Go on with other queries from the next batch on."""

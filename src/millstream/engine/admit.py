@@ -96,6 +96,7 @@ def admit(
     their columns, to show those that are refused.
     """
     ts, missing = _stamps(stream, rows, seq, gate)
+    unreadable = errors.num_rows
     if missing.any():
         what = "stream is" if stream.op is None else "changes of the table are"
         reason = f'column "{stream.order_by}" is NULL, and the {what} ordered by it'
@@ -133,6 +134,7 @@ def admit(
         bad=errors.num_rows,
         now=gate.now,
         partition=gate.partition,
+        unreadable=unreadable,
     )
     return Admitted(elements, np.flatnonzero(late), ts[late], errors, header)
 

@@ -16,7 +16,8 @@ class Header:
 
     `partition` is the one that the slice is of, "" for a source that is one sequence, None when
     the header is about the whole source. `now` is the clock of the batch, in microseconds;
-    `promise` a heartbeat sent by the source.
+    `promise` a heartbeat sent by the source. `bad` rows are those that are `unreadable`, which are
+    not among `rows`, and those that are no elements, which are.
     """
 
     source: str
@@ -29,6 +30,7 @@ class Header:
     ended: bool = False
     now: int = 0
     partition: str | None = None
+    unreadable: int = 0
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from millstream.engine.placement import DRIVER, Placement, most_rows
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import States, StateStore
+from millstream.engine.summary import Summary
 from millstream.engine.work import Batch, Work
 from millstream.errors import Notice
 from millstream.operators import Stored
@@ -109,6 +110,8 @@ class Driver:
     opening: Opening = field(default_factory=Opening)
     placement: Placement = field(default_factory=Placement)
     """What batches have cost in this run, wherever they were carried."""
+    summary: Summary = field(default_factory=Summary)
+    """What this run has read and emitted."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -164,13 +167,13 @@ class Driver:
             return None
         after = self._after(work, headers, messages)
         with self.lock:
-            self._deliver(work.job, messages, work.batch.number)
+            summary = self._deliver(work.job, messages, work.batch.number)
             sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
             if self.checkpoint is not None:
                 self.commit = self._commit(work.job, after, sizes, positions)
                 self.checkpoint.write(self.commit)
-            self.last = after
-        return _report(after, headers, messages, started, carried)
+            self.last, self.summary = after, summary.with_messages(work.job.declared, messages)
+        return _report(work.job, after, headers, messages, started, carried)
 
     def _undo(self, work: Work) -> None:
         """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
@@ -213,9 +216,11 @@ class Driver:
             changes=sorted(job.changes),
         )
 
-    def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
+    def _deliver(self, job: Job, messages: list[Message], number: int) -> Summary:
         """Deliver late and bad rows, then the answers of all queries, in the order of time; answers
-        of a query that was dropped or replaced meanwhile are not delivered."""
+        of a query that was dropped or replaced meanwhile are not delivered. Gives the summary with
+        the rows that were emitted."""
+        summary = self.summary
         refused: dict[tuple[str, str], list[pa.RecordBatch]] = {}
         answers: dict[str, list[Changes]] = {}
         for message in messages:
@@ -236,6 +241,8 @@ class Driver:
                 result = f"{name}.changes" if query.form == COMPLETE else name
                 changes = Changes.concat(answers.get(name, []), root.schema)
                 self._give(result, present(query, changes), number)
+                summary = summary.emitted(name, len(changes))
+        return summary
 
     def _has(self, query: Query) -> bool:
         """Whether a query is still there, and still the same."""
@@ -248,8 +255,10 @@ class Driver:
 
     def close(self) -> None:
         """Deliver the contents of stored results, and close the receivers."""
+        self.summary = self.summary.beginning(self.job.declared, self.job.changelog_roots)
         for name in self.job.materialized_roots:
             content = self.content(name)
+            self.summary = self.summary.holding(name, content.num_rows)
             for receiver in self.receivers:
                 receiver.whole(name, content)
         for receiver in self.receivers:
@@ -317,7 +326,12 @@ class Driver:
 
 
 def _report(
-    after: Finished, headers: list[Header], messages: list[Message], started: float, carried: float
+    job: Job,
+    after: Finished,
+    headers: list[Header],
+    messages: list[Message],
+    started: float,
+    carried: float,
 ) -> BatchReport:
     worked = [m for m in messages if isinstance(m, Worked)]
     ended = time.perf_counter()
@@ -325,7 +339,7 @@ def _report(
     parts |= {"carried": carried - started, "driver": ended - carried}
     return BatchReport(
         after.number,
-        sum(h.rows for h in headers),
+        sum(h.rows + h.unreadable for h in headers if h.source in job.declared),
         sum(w.emitted for w in worked),
         ended - started,
         after.clock,

@@ -45,6 +45,11 @@ class Job:
     plans: PlanCache = field(default_factory=PlanCache, compare=False, repr=False)
 
     @cached_property
+    def declared(self) -> tuple[str, ...]:
+        """The streams and tables that have been declared: none of ours, such as side streams."""
+        return tuple(name for name, stream in self.streams.items() if stream.of is None)
+
+    @cached_property
     def changelog_roots(self) -> dict[str, Node]:
         """For every query that emits its changes as they happen, the root that gives them."""
         return {

@@ -15,7 +15,7 @@ from millstream.lang.interval import Interval, interval_from_text, interval_of
 from millstream.lang.nodes import StreamWindow, ToStream, TypeName
 from millstream.lang.places import name_place_of, place_of
 from millstream.lang.printing import to_sql
-from millstream.lang.script import parse_script
+from millstream.lang.script import Unread, parse_each, parse_script
 from millstream.lang.statements import (
     ColumnDef,
     CreateStream,
@@ -25,6 +25,7 @@ from millstream.lang.statements import (
     Definition,
     Delete,
     Describe,
+    DescribeFunction,
     Drop,
     Explain,
     Insert,
@@ -45,6 +46,7 @@ __all__ = [
     "Definition",
     "Delete",
     "Describe",
+    "DescribeFunction",
     "Drop",
     "Explain",
     "Insert",
@@ -57,12 +59,14 @@ __all__ = [
     "StreamWindow",
     "ToStream",
     "TypeName",
+    "Unread",
     "Update",
     "commands",
     "deep_stack",
     "interval_from_text",
     "interval_of",
     "name_place_of",
+    "parse_each",
     "parse_script",
     "place_of",
     "to_sql",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot.errors import SqlglotError
@@ -29,6 +30,40 @@ def parse_script(text: str) -> tuple[Statement, ...]:
     check_script(text.removeprefix("\ufeff"))
     with deep_stack():
         return tuple(_parse_statement(tokens, text) for tokens in _split(text))
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A statement that cannot be read: why not, and the name that it was to define, if any."""
+
+    error: MillstreamError
+    name: str | None
+
+
+def parse_each(text: str) -> tuple[Statement | Unread, ...]:
+    """Read every statement by itself: a mistake in one does not hide those of others.
+
+    A text that cannot be cut into statements is a MillstreamError.
+    """
+    check_script(text.removeprefix("\ufeff"))
+    with deep_stack():
+        return tuple(_read_or_not(tokens, text) for tokens in _split(text))
+
+
+def _read_or_not(tokens: list[Token], text: str) -> Statement | Unread:
+    try:
+        return _parse_statement(tokens, text)
+    except MillstreamError as error:
+        return Unread(error, _defined_name(tokens))
+
+
+def _defined_name(tokens: list[Token]) -> str | None:
+    """The name after CREATE STREAM and the like, as far as it can be told."""
+    words = [token.text.upper() for token in tokens[:5]]
+    for at, word in enumerate(words):
+        if words[0] == "CREATE" and word in ("STREAM", "TABLE", "VIEW") and at + 1 < len(tokens):
+            return tokens[at + 1].text
+    return None
 
 
 def _split(text: str) -> list[list[Token]]:

@@ -156,10 +156,17 @@ class Describe(Named):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DescribeFunction(Named):
+    """Show what is known about a function, an operator or an aggregate."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Show(Statement):
-    """List streams, tables, views, queries or settings; everything when `what` is None."""
+    """List streams, tables, views, queries, settings, functions or aggregates; when `what` is None,
+    everything that statements have made. `like` is a pattern that names have to match."""
 
     what: str | None = None
+    like: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.clock import Clock
-from millstream.engine.driver import Driver
+from millstream.engine.driver import BatchReport, Driver
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
@@ -25,6 +25,8 @@ from millstream.engine.read_tasks import ReadTask, plan_read_tasks, with_ticks
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
+from millstream.engine.summary import Summary
+from millstream.engine.waiting import Watch
 from millstream.errors import Notice
 from millstream.files import Folder
 from millstream.operators.retract import OPEN
@@ -43,10 +45,13 @@ class LocalHost:
         sources: Mapping[str, Source],
         receivers: list[Receiver],
         follow: bool = False,
+        progress: Callable[[BatchReport], None] = lambda report: None,
+        waits: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         wanted = frozenset(job.changelog_roots)
         self.driver = Driver(job, receivers, MemoryStates(), job.settings.buckets or 2, wanted)
         self.sources, self.follow = sources, follow
+        self.progress, self.watch = progress, Watch(waits)
         self.carrier: Carrier = InProcess()
         self.positions: dict[str, dict[str, Any]] = {}
         self.ticked = 0
@@ -58,6 +63,11 @@ class LocalHost:
     @property
     def clock(self) -> Clock:
         return self.driver.last.clock
+
+    @property
+    def summary(self) -> Summary:
+        """What this run has read and emitted so far."""
+        return self.driver.summary
 
     @property
     def measures(self) -> Measures:
@@ -76,7 +86,9 @@ class LocalHost:
     def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
         """Go on until every source has ended, or until `stop` says so."""
         while not stop() and not self.is_done:
-            if not self.batch():
+            worked = self.batch()
+            self.watch.look(self.job, self.clock, idle=not worked)
+            if not worked:
                 time.sleep(wait)
         self.finish()
 
@@ -94,6 +106,7 @@ class LocalHost:
         tasks = with_ticks(tasks, self.job.streams, positions, now, self.ticked)
         self.ticked = now if tasks else self.ticked
         if not tasks:
+            self.positions = positions  # a source that makes rows remembers when it began
             return False
         self.step(tasks, positions)
         return True
@@ -103,8 +116,12 @@ class LocalHost:
     ) -> None:
         """Carry out these read tasks as one batch, which leads to these positions."""
         positions = self.positions if positions is None else positions
-        self.driver.run(self.batches, tasks, self.carrier, lambda job: self.sources, positions)
+        report = self.driver.run(
+            self.batches, tasks, self.carrier, lambda job: self.sources, positions
+        )
         self.positions = positions
+        if report is not None:
+            self.progress(report)
 
     def change(self, job: Job, sources: Mapping[str, Source] | None = None) -> tuple[Notice, ...]:
         """Go on with other queries from the next batch on. Sources of streams that are new are

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millstream.algebra.by_operator import entry_for
@@ -50,9 +50,10 @@ from millstream.operators import (
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 
-def growing(plan: Node, stored: bool) -> list[Notice]:
-    """A notice for every operator whose state has no bound."""
-    noticed = _noticed_elsewhere(plan)
+def growing(plan: Node, stored: bool, views: Iterable[Node] = ()) -> list[Notice]:
+    """A notice for every operator whose state has no bound, but for those in `views`: their authors
+    were told when they wrote them."""
+    noticed = _noticed_elsewhere(plan).union(*map(walk, views))
     found = [notice for node in walk(plan) if node not in noticed for notice in _of(node)]
     if stored and plan.monotonic and not plan.lifetime.bounded:
         found.append(Notice("the stored result grows with every row", WINDOW))

@@ -28,8 +28,9 @@ class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
     `failed` gets what went wrong while planning, before Spark hears of it; `rows` says how many
-    rows of a source the next batch may read. Every client has a thread of its own, so that one who
-    is silent keeps nobody waiting; one plan is made at a time.
+    rows of a source the next batch may read; `planned` is called for every plan, with whether there
+    is nothing to read. Every client has a thread of its own, so that one who is silent keeps nobody
+    waiting; one plan is made at a time.
     """
 
     def __init__(
@@ -37,8 +38,10 @@ class BatchPlanner:
         job_snapshot: Callable[[], JobSnapshot],
         failed: Callable[[BaseException], None],
         rows: Callable[[], int],
+        planned: Callable[[bool], None] = lambda idle: None,
     ) -> None:
-        self.job_snapshot, self.failed, self.rows = job_snapshot, failed, rows
+        self.job_snapshot, self.failed = job_snapshot, failed
+        self.rows, self.planned = rows, planned
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
@@ -90,7 +93,9 @@ class BatchPlanner:
         tasks += self._ends(streams, positions, now)
         tasks = with_ticks(tasks, streams, positions, now, plan["now"])
         known = positions.keys() == plan["positions"].keys()
-        return before if known and not tasks else _plan(positions, tasks, now)
+        idle = known and not tasks
+        self.planned(idle)
+        return before if idle else _plan(positions, tasks, now)
 
     def _ends(self, streams: Any, positions: dict[str, Any], now: int) -> list[ReadTask]:
         """The end of streams that Spark feeds, when the run has declared it."""

@@ -36,6 +36,8 @@ from millstream.engine.placement import DRIVER, Placement
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
+from millstream.engine.summary import Summary
+from millstream.engine.waiting import Watch
 from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
 from millstream.files import LocalFolder, MissingFile
@@ -52,7 +54,8 @@ class SparkHost:
     """Runs a job on Spark. Queries may be added and dropped between batches with `change`.
 
     Small batches are carried out in this process, large ones by Spark's executors, whichever is
-    cheaper; streams that Spark feeds always go through these.
+    cheaper; streams that Spark feeds always go through these. `tell` gets notices, also while the
+    job is changed; `waits` those about streams that the run waits for, in a thread of its own.
     """
 
     def __init__(
@@ -66,10 +69,12 @@ class SparkHost:
         foreign: dict[str, DataFrame] | None = None,
         progress: Progress | None = None,
         tell: Callable[[Notice], None] = lambda notice: None,
+        waits: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         self.session, self.follow = session, follow
         self.foreign = foreign or {}
         self.progress = progress
+        self.watch = Watch(waits)
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
         self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
         self._scratch = self._scratch_folder()
@@ -126,6 +131,11 @@ class SparkHost:
     @property
     def clock(self) -> Clock:
         return self.driver.last.clock
+
+    @property
+    def summary(self) -> Summary:
+        """What this run has read and emitted so far."""
+        return self.driver.summary
 
     @property
     def measures(self) -> Measures:
@@ -185,6 +195,7 @@ class SparkHost:
             lambda: self._job_snapshot("planner", self.job),
             self._failed,
             lambda: self.driver.batch_rows(self.job.settings.placement),
+            lambda idle: self.watch.look(self.job, self.clock, idle),
         )
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")

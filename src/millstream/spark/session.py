@@ -6,7 +6,9 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO
 
 from pyspark.sql import SparkSession
 
@@ -43,22 +45,26 @@ without a process for every file that sets its permissions."""
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet(noise: Path | None) -> Iterator[None]:
     """Send what the Java process says, at its start and later, to a file instead of the screen."""
     if SparkSession.getActiveSession() is not None or os.environ.get("MILLSTREAM_DEBUG"):
         yield
         return
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.NamedTemporaryFile(
-        prefix="millstream-spark-", suffix=".log", delete=False
-    ) as log:
+    with _log_file(noise) as log:
         try:
             os.dup2(log.fileno(), 2)
             yield
         finally:
             os.dup2(kept, 2)
             os.close(kept)
+
+
+def _log_file(noise: Path | None) -> IO[bytes]:
+    if noise is not None:
+        return noise.open("ab")
+    return tempfile.NamedTemporaryFile(prefix="millstream-spark-", suffix=".log", delete=False)
 
 
 REUSED_MEMORY = {
@@ -70,10 +76,14 @@ REUSED_MEMORY = {
 page by page for every batch."""
 
 
-def make_session(master: str | None = None) -> SparkSession:
+def make_session(
+    master: str | None = None, verbose: bool = False, noise: Path | None = None
+) -> SparkSession:
     """A session on the given master, by default on this machine with all its cores.
 
-    Every port binds to loopback unless the master is a cluster elsewhere.
+    Every port binds to loopback unless the master is a cluster elsewhere. What the Java process
+    says is kept from the screen; when `verbose`, it says its warnings too, to the file `noise` or
+    to the screen.
     """
     find_java()
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
@@ -86,7 +96,7 @@ def make_session(master: str | None = None) -> SparkSession:
     here = master.startswith("local")
     for key, value in {**SETTINGS, **(CLOSED | LOCAL_LOGS if here else {})}.items():
         builder = builder.config(key, value)
-    with _quiet():
+    with nullcontext() if verbose and noise is None else _quiet(noise):
         session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
     return session

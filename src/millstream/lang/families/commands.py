@@ -9,6 +9,7 @@ from millstream.lang.families.family import Family, Write, string_text
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.statements import (
     Describe,
+    DescribeFunction,
     Drop,
     Explain,
     Set,
@@ -17,7 +18,7 @@ from millstream.lang.statements import (
 from millstream.lang.tokens import quoted
 
 KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
-LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS")
+LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS", "FUNCTIONS", "AGGREGATES")
 STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND")
 
 STAGES_ELSEWHERE = {
@@ -38,13 +39,27 @@ def read_drop(parser: Grammar, first: Token) -> Drop:
 
 def read_show(parser: Grammar, first: Token) -> Show:
     what = parser.read_one_of(LISTS, "SHOW") if parser.current else None
-    return Show(what=what, place=parser.since(first))
+    like = None
+    if what is not None and parser.take(TokenType.LIKE):
+        if not parser.take(TokenType.STRING):
+            parser.expect("a pattern in quotes", hint=f"Write SHOW {what.upper()} LIKE '%a%'.")
+        like = parser.previous.text
+    return Show(what=what, like=like, place=parser.since(first))
 
 
 def read_describe(parser: Grammar, first: Token) -> Describe:
     if parser.following:
         parser.take_word(*KINDS)
     return Describe(**parser.named_parts(first, parser.read_name()))
+
+
+def read_describe_function(parser: Grammar, first: Token) -> Describe | DescribeFunction:
+    """Any word or sign may be the name of a function; without one, FUNCTION itself is a name."""
+    name = parser.current or parser.previous
+    if not parser.current:
+        return Describe(**parser.named_parts(first, name))
+    parser.advance()
+    return DescribeFunction(**parser.named_parts(first, name))
 
 
 def read_explain(parser: Grammar, first: Token) -> Explain:
@@ -91,11 +106,17 @@ def _drop_text(node: Drop, write: Write) -> list[str]:
 
 
 def _show_text(node: Show, write: Write) -> list[str]:
-    return ["SHOW", (node.what or "").upper()]
+    like = "" if node.like is None else f"LIKE {string_text(node.like)}"
+    return ["SHOW", (node.what or "").upper(), like]
 
 
 def _describe_text(node: Describe, write: Write) -> list[str]:
     return ["DESCRIBE", quoted(node.name)]
+
+
+def _describe_function_text(node: DescribeFunction, write: Write) -> list[str]:
+    name = node.name if node.name.isidentifier() else string_text(node.name)
+    return ["DESCRIBE FUNCTION", name]
 
 
 def _explain_text(node: Explain, write: Write) -> list[str]:
@@ -111,6 +132,7 @@ COMMANDS = Family(
     readers={
         "DROP": read_drop,
         "SHOW": read_show,
+        "DESCRIBE FUNCTION": read_describe_function,
         "DESCRIBE": read_describe,
         "EXPLAIN": read_explain,
         "SET": read_set,
@@ -119,6 +141,7 @@ COMMANDS = Family(
         Drop: _drop_text,
         Show: _show_text,
         Describe: _describe_text,
+        DescribeFunction: _describe_function_text,
         Explain: _explain_text,
         Set: _set_text,
     },
