@@ -126,6 +126,11 @@ class Node:
         """How the rows of the output live: what follows until `monotonic` is read from it."""
         return self.lives(*(node.lifetime for node in self.inputs))
 
+    def closes(self, last: int) -> int:
+        """The instant at which the last window, slot or session in it is closed, if the last
+        element of the streams below is at `last`; those that never are do not count."""
+        return max((node.closes(last) for node in self.inputs), default=last)
+
     @property
     def label(self) -> Label:
         """In what order rows leave, and why."""

@@ -34,7 +34,7 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
-    database = load(script, settings, tell=lambda text: None)
+    database = load(script, settings, lambda text: None, checkpoint)
     if checkpoint is not None:
         held = held_in(checkpoint, database.job())
         database.held = lambda: held

@@ -12,16 +12,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from millstream.cli.going_on import check_asked, say_left_open, where_results_were
 from millstream.cli.terminal import Progress, Terminal, say
 from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed
 from millstream.engine.admit import ERRORS
-from millstream.engine.checkpoint import Commit, fingerprints
+from millstream.engine.checkpoint import Commit
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
 from millstream.errors import MillstreamError, closest
 from millstream.files import LocalFolder, open_folder
+from millstream.local.host import LocalHost
 
 FORMATS = ("csv", "jsonl", "parquet")
 HOSTS = ("spark", "local")
@@ -41,6 +43,8 @@ class Options:
     master: str | None = None
     settings: tuple[str, ...] = ()
     host: str = "spark"
+    restart: tuple[str, ...] = ()
+    close: bool = False
 
 
 def run_script(options: Options) -> None:
@@ -50,7 +54,8 @@ def run_script(options: Options) -> None:
     _check_folder("out", options.out)
     if options.checkpoint is not None:
         _check_checkpoint(options.checkpoint)
-    database = load(options.script, options.settings, tell=print)
+    check_asked(options.restart, options.checkpoint, options.close, options.follow)
+    database = load(options.script, options.settings, tell=print, checkpoint=options.checkpoint)
     if not database.streams:
         say("the script declares no stream: there is nothing to run")
         return
@@ -81,8 +86,14 @@ def _shown(database: Database, options: Options) -> frozenset[str]:
     return frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
 
 
-def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Database:
-    """A database that has carried out the script."""
+def load(
+    path: Path,
+    settings: tuple[str, ...],
+    tell: Callable[[str], None],
+    checkpoint: str | Path | None = None,
+) -> Database:
+    """A database that has carried out the script; bare queries have the names by which a checkpoint
+    knows them."""
     try:
         if (size := path.stat().st_size) > LARGEST_SCRIPT:
             raise MillstreamError(
@@ -113,23 +124,34 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
                 hint="Write for example --set batch_rows=1000.",
             )
         database.pin(name.strip(), value.strip())
+    if checkpoint is not None:
+        database.recall(str(checkpoint))
     database.execute(text)
     return database
 
 
 def _run_locally(database: Database, options: Options) -> None:
-    from millstream.local.host import LocalHost
-
-    if options.checkpoint is not None:
-        raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
+    events, sources = database.events, database.sources(options.follow)
 
     def make(job: Job) -> LocalHost:
-        receivers = receivers_for(job, options, None)
-        return LocalHost(job, database.sources(options.follow), receivers, options.follow)
+        if database.checkpoint is None:
+            receivers = receivers_for(job, options, None)
+            return LocalHost(job, sources, receivers, options.follow, options.close)
+        return LocalHost.on(
+            database.checkpoint,
+            job,
+            sources,
+            lambda commit: receivers_for(job, options, commit),
+            options.follow,
+            options.close,
+            options.restart,
+            lambda notice: events.publish(Noticed(notice)),
+        )
 
-    host = database.start_run(make, None, options.follow, _shown(database, options))
+    host = database.start_run(make, options.checkpoint, options.follow, _shown(database, options))
     with _stopping() as stop:
         host.run(stop.is_set)
+    say_left_open(host.job, host.clock, events)
 
 
 def _run_on_spark(database: Database, options: Options) -> None:
@@ -148,10 +170,12 @@ def _run_on_spark(database: Database, options: Options) -> None:
                 spark,
                 job,
                 lambda commit: receivers_for(job, options, commit),
-                checkpoint,
+                database.checkpoint,
                 options.follow,
                 progress=lambda report: events.tell(BatchFinished(report)),
                 tell=lambda notice: events.publish(Noticed(notice)),
+                restart=options.restart,
+                closes=options.close,
             )
 
         shown = _shown(database, options)
@@ -159,6 +183,7 @@ def _run_on_spark(database: Database, options: Options) -> None:
         try:
             with _stopping() as stop:  # after Spark, which takes Ctrl-C for itself when it starts
                 host.run(stop.is_set)
+            say_left_open(host.job, host.clock, events)
         finally:
             host.close()
 
@@ -177,17 +202,10 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
             continue
         schemas[f"{name}.late"] = late_schema(stream.schema, stream.domain)
         schemas[f"{name}.errors"] = ERRORS
-    sizes = _sizes(job, commit)
-    return [Folder(options.out, options.format, schemas, sizes)]
-
-
-def _sizes(job: Job, commit: Commit | None) -> dict[str, int]:
-    """How far the results of the checkpoint had come; those of changed queries begin anew."""
-    if commit is None:
-        return {}
-    now = fingerprints(job)
-    changed = {name for name in now if commit.queries.get(name) != now[name]}
-    return {k: v for k, v in commit.sizes.items() if k.removesuffix(".changes") not in changed}
+    folder = Folder(options.out, options.format, schemas, **where_results_were(job, commit))
+    for path in folder.kept:
+        say(f'an earlier result is kept as "{path}"')
+    return [folder]
 
 
 @contextmanager

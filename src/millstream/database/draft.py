@@ -123,9 +123,9 @@ class Draft:
                 return self._name_query(statement, text)
             case QueryStatement(query=tree):
                 bound = outermost(bind_query(tree, contents.catalog, text))
-                name = contents.queries.next_name(contents.catalog)
-                query = query_of(name, bound, to_sql(tree), contents.catalog)
-                return self._register(query, Reader("query", name), bound.reads)
+                query = query_of("", bound, to_sql(tree), contents.catalog)
+                query = contents.queries.name_bare(query, contents.catalog)
+                return self._register(query, Reader("query", query.name), bound.reads)
             case Drop():
                 self.events += drop(statement, contents)
             case Set(name=name, value=value):
@@ -169,7 +169,9 @@ class Draft:
         return self._register(query_of(name, bound, said, catalog), Reader(kind, name), bound.reads)
 
     def _register(self, query: Query, reader: Reader, reads: tuple[str, ...]) -> Query:
-        query = replace(query, notices=tuple(n.about(query.name) for n in query.notices))
+        read = tuple(dict.fromkeys(name.lower() for name in reads))
+        about = tuple(notice.about(query.name) for notice in query.notices)
+        query = replace(query, notices=about, reads=read)
         self.contents.queries.add(query)
         self.contents.catalog.note_reads(reader, reads)
         self.events.append(QueryRegistered(query))

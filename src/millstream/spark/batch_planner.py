@@ -27,14 +27,18 @@ from millstream.spark.job_snapshot import JobSnapshot
 class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
-    `failed` gets what went wrong while planning, before Spark hears of it. Every client has a
+    `failed` gets what went wrong while planning, before Spark hears of it; `closing` gives the read
+    tasks that let time go on when all sources have ended. Every client has a
     thread of its own, so that one who is silent keeps nobody waiting; one plan is made at a time.
     """
 
     def __init__(
-        self, job_snapshot: Callable[[], JobSnapshot], failed: Callable[[BaseException], None]
+        self,
+        job_snapshot: Callable[[], JobSnapshot],
+        failed: Callable[[BaseException], None],
+        closing: Callable[[int], list[ReadTask]] = lambda now: [],
     ) -> None:
-        self.job_snapshot, self.failed = job_snapshot, failed
+        self.job_snapshot, self.failed, self.closing = job_snapshot, failed, closing
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
@@ -84,6 +88,7 @@ class BatchPlanner:
             now,
         )
         tasks += self._ends(streams, positions, now)
+        tasks = tasks or self.closing(now)
         tasks = with_ticks(tasks, streams, positions, now, plan["now"])
         known = positions.keys() == plan["positions"].keys()
         return before if known and not tasks else _plan(positions, tasks, now)
