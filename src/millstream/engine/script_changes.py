@@ -26,8 +26,8 @@ def check(commit: Commit, job: Job, folder: Folder, restart: Set[str]) -> None:
         raise MillstreamError(
             f'{_listed(changed)} cannot go on from checkpoint "{folder.shown}": {said}',
             detail="It would start fresh, and its result so far would be replaced.",
-            hint=f"Write {_options({*restart, *changed, *readers})}: it starts fresh, and its earlier result "
-            "is kept beside the new one. Or write the query as it was.",
+            hint=f"Write {_options({*restart, *changed, *readers})}: it starts fresh, and its "
+            "earlier result is kept beside the new one. Or write the query as it was.",
         )
     if readers:
         each = [f'query "{name}" reads "{read}"' for name, read in readers.items()]

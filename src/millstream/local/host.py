@@ -260,7 +260,7 @@ class LocalHost:
         holds_open = any(isinstance(part, Log) and part.chunks for part in logs)
         strategy = strategy or self.job.settings.strategy
         job = self.job.with_strategy(strategy, counted, holds_open)
-        host = LocalHost(job, self.sources, self.driver.receivers, self.follow)
+        host = LocalHost(job, self.sources, self.driver.receivers, self.follow, self.closes)
         clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
         host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
