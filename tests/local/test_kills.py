@@ -82,16 +82,23 @@ def test_a_batch_that_was_planned_is_read_again_as_it_was(tmp_path: Path, capfd)
     assert files(script.out) == first
 
 
-def test_another_host_is_refused_by_name(tmp_path: Path, capfd, monkeypatch) -> None:
-    from millstream.database import Database
-    from millstream.engine.checkpoint import Checkpoint
-    from millstream.engine.take_up import take_up
-    from millstream.errors import MillstreamError
-
+def test_another_host_is_refused_by_name_before_it_starts(tmp_path: Path, capfd) -> None:
     write_bids(tmp_path, 50)
     script = Script(tmp_path)
     assert script.run(capfd)[0] == 0
-    database = Database(base=str(tmp_path), tell=lambda text: None)
-    database.execute(script.path.read_text())
-    with pytest.raises(MillstreamError, match="was made by the local host, and the spark host"):
-        take_up(Checkpoint.at(script.checkpoint), database.job(), "spark", 2)
+    code, said = script.run(capfd, "--host", "spark")
+    assert code == 1
+    assert "was made by the local host, and the spark host cannot go on from it" in said
+    assert "hint: Write --host local, or start anew with another --checkpoint." in said
+
+
+def test_a_stream_without_a_source_does_not_keep_windows_open(tmp_path: Path, capfd) -> None:
+    (tmp_path / "bids.csv").write_text("t\n1\n")
+    empty = "CREATE STREAM empty (t int) ORDER BY t;"
+    bids = "CREATE STREAM bids (t int) ORDER BY t SOURCE 'bids.csv';"
+    script = Script(tmp_path, empty + bids + "SELECT Dstream(t) FROM bids [Range 4];")
+    code, said = script.run(capfd)
+    assert code == 0 and "1 window is still open at the end of the input" in said
+    assert script.rows("q1") == []
+    assert script.run(capfd, "--close")[0] == 0
+    assert script.rows("q1") == ["6,1"]

@@ -127,9 +127,9 @@ class Node:
         return self.lives(*(node.lifetime for node in self.inputs))
 
     def closes(self, last: int) -> int:
-        """The instant at which the last window, slot or session in it is closed, if the last
-        element of the streams below is at `last`; those that never are do not count."""
-        return max((node.closes(last) for node in self.inputs), default=last)
+        """The instant at which the last window, slot or session of it is closed, if the last change
+        of its inputs is at `last`. What never closes does not count."""
+        return last
 
     @property
     def label(self) -> Label:

@@ -17,10 +17,11 @@ from millstream.cli.terminal import Progress, Terminal, say
 from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed
 from millstream.engine.admit import ERRORS
-from millstream.engine.checkpoint import Commit
+from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
+from millstream.engine.take_up import check_fits
 from millstream.errors import MillstreamError, closest
 from millstream.files import LocalFolder, open_folder
 from millstream.local.host import LocalHost
@@ -159,6 +160,8 @@ def _run_on_spark(database: Database, options: Options) -> None:
     from millstream.spark.session import make_session
 
     database.sources(options.follow)  # a fault in a source is raised before Spark starts
+    if options.checkpoint is not None:  # and so is a script that does not fit its checkpoint
+        check_fits(Checkpoint.at(options.checkpoint), database.job(), "spark", options.restart)
     checkpoint, events = str(options.checkpoint) if options.checkpoint else None, database.events
     with Progress() as progress:
         progress.note("starting Spark")

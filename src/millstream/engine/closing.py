@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from millstream.algebra.node import Node, walk
 from millstream.algebra.time import DAWN, Domain
+from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.job import Job
 from millstream.engine.read_tasks import ReadTask
@@ -22,10 +21,10 @@ def closing_tasks(job: Job, clock: Clock, now: int) -> list[ReadTask]:
     """
     if not has_ended(job, clock):
         return []
-    until: dict[Domain, int] = {}
+    closed, until = _closed(job, clock), dict[Domain, int]()
     for query in job.queries:
-        if (last := _last(query.plan, clock)) is not None:
-            until[query.domain] = max(until.get(query.domain, DAWN), query.plan.closes(last))
+        last = closed.get(query.plan, DAWN)
+        until[query.domain] = max(until.get(query.domain, DAWN), last)
     return [
         ReadTask(name, (), None, True, now, promise=until[stream.domain])
         for name, stream in job.streams.items()
@@ -35,17 +34,21 @@ def closing_tasks(job: Job, clock: Clock, now: int) -> list[ReadTask]:
 
 def has_ended(job: Job, clock: Clock) -> bool:
     """Whether every source has come to its end, and the batch that showed it is finished."""
-    return bool(job.streams) and all(
-        name in clock.sources and clock.sources[name].ended for name in job.streams
-    )
+    read = [name for name, stream in job.streams.items() if _is_read(stream)]
+    return bool(read) and all(n in clock.sources and clock.sources[n].ended for n in read)
 
 
 def open_windows(job: Job, clock: Clock) -> int:
-    """How many windows hold rows that time would drive out, or wait for a slot to end."""
+    """How many windows hold rows that time would drive out, or wait for a slot to end.
+
+    The window of an instant is over with the instant, and is not counted: few answers show whether
+    its row has left.
+    """
+    windows = (n for n in _closed(job, clock).items() if n[0].is_window)
     return sum(
-        node.closes(last) > max(clock.beats.get(name, DAWN) for name in _streams(node))
-        for node in _windows(job)
-        if (last := _last(node, clock)) is not None
+        at > max(clock.beats.get(name, DAWN) for name in _streams(window))
+        for window, at in windows
+        if not isinstance(window, Now)
     )
 
 
@@ -61,19 +64,27 @@ def left_open(job: Job, clock: Clock) -> Notice | None:
     )
 
 
-def _windows(job: Job) -> Iterator[Node]:
-    """The different windows of all queries. That of an instant is over with the instant: whether
-    its row has left shows in few answers, and it is not counted."""
-    every = dict.fromkeys(node for query in job.queries for node in walk(query.plan))
-    return (node for node in every if node.is_window and not isinstance(node, Now))
-
-
-def _last(plan: Node, clock: Clock) -> int | None:
-    """The largest instant of the streams that a plan reads."""
-    sources = (clock.sources.get(name) for name in _streams(plan))
-    seen = [t for source in sources if source is not None and (t := source.last) is not None]
-    return max(seen, default=None)
+def _closed(job: Job, clock: Clock) -> dict[Node, int]:
+    """When each node of the queries, as they are bound, is closed: after those below it. A node
+    whose streams have had no element is never open."""
+    found: dict[Node, int] = {}
+    for query in job.queries:
+        for node in walk(query.plan):
+            if isinstance(node, Scan):
+                source = clock.sources.get(node.stream)
+                last = None if source is None else source.last
+            else:
+                below = [found[child] for child in node.inputs if child in found]
+                last = max(below, default=None)
+            if last is not None:
+                found[node] = node.closes(last)
+    return found
 
 
 def _streams(plan: Node) -> set[str]:
     return {node.stream for node in walk(plan) if isinstance(node, Scan)}
+
+
+def _is_read(stream: Stream) -> bool:
+    """Whether a stream can have an end: one without a source stays empty for ever."""
+    return stream.source is not None or stream.foreign or stream.of is not None

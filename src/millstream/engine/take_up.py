@@ -70,9 +70,7 @@ def take_up(
     `restart` names the queries that start fresh. Whatever does not fit is refused before anything
     is touched.
     """
-    fresh = script_changes.named(restart, job)
-    if (last := checkpoint.last()) is not None:
-        _check(checkpoint, last, job, host, fresh)
+    fresh = check_fits(checkpoint, job, host, restart)
     found, notices = checkpoint.take_up()
     asked = job.settings.buckets or buckets
     if found is None:
@@ -84,6 +82,16 @@ def take_up(
     ran, joined = _joined(commit, job, checkpoint)
     notices += script_changes.notices(found, job, commit, joined.opening.queries)
     return TakenUp(joined.job, commit.buckets, commit, ran, joined.opening, tuple(notices))
+
+
+def check_fits(
+    checkpoint: Checkpoint, job: Job, host: str, restart: Iterable[str] = ()
+) -> frozenset[str]:
+    """Raise unless the job can go on from the checkpoint; gives the queries that start fresh."""
+    fresh = script_changes.named(restart, job)
+    if (last := checkpoint.last()) is not None:
+        _check(checkpoint, last, job, host, fresh)
+    return fresh
 
 
 def _check(

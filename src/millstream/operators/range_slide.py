@@ -51,7 +51,6 @@ class RangeSlide(Node):
 
     def closes(self, last: int) -> int:
         """The multiple of L at which the last row leaves; of an unbounded range, comes in."""
-        last = self.input.closes(last)
         if self.length is None:
             return -(-last // self.slide) * self.slide
         return ((last + self.length) // self.slide + 1) * self.slide

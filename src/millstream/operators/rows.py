@@ -81,7 +81,6 @@ class Rows(Node):
 
     def closes(self, last: int) -> int:
         """A window by count alone stays as it is: time drives nothing out."""
-        last = self.input.closes(last)
         return last if self.length is None else last + self.length + 1
 
     @cached_property

@@ -28,7 +28,7 @@ class Now(Node):
         return windowed(stream, Label(Pattern.WKS, "every row leaves at the instant after its own"))
 
     def closes(self, last: int) -> int:
-        return self.input.closes(last) + 1
+        return last + 1
 
     @property
     def has_arrival(self) -> bool:
@@ -62,7 +62,7 @@ class Range(Node):
         return windowed(stream, Label(Pattern.WKS, "every row stays for the same time"))
 
     def closes(self, last: int) -> int:
-        return self.input.closes(last) + self.length + 1
+        return last + self.length + 1
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
         return (wanted,)

@@ -26,8 +26,8 @@ def run_script(
 
     A stored result stands under its name, its changes under `<name>.changes`; late and bad rows
     under `<stream>.late` and `<stream>.errors`. With `restart`, everything the job knows goes to
-    disk and is read again after every batch; `strategies` are taken in turn then. With `close`, time
-    goes on after the last row until every window is closed.
+    disk and is read again after every batch; `strategies` are taken in turn then. With `close`,
+    time goes on after the last row until every window is closed.
     """
     database = Database(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
