@@ -257,3 +257,12 @@ def test_one_run_at_a_time_on_a_checkpoint(folder: Path) -> None:
         )
         one.stop()
         other.run()
+
+
+def test_a_run_waits_for_streams_that_are_declared_later(folder: Path) -> None:
+    with millstream.connect(host="local", base=str(folder)) as db:
+        db.start()
+        db.execute(BIDS)
+        count = db.query(COUNT)
+        wait(lambda: count.table().num_rows > 0)
+        assert db.is_running

@@ -102,3 +102,19 @@ def test_a_stream_without_a_source_does_not_keep_windows_open(tmp_path: Path, ca
     assert script.rows("q1") == []
     assert script.run(capfd, "--close")[0] == 0
     assert script.rows("q1") == ["6,1"]
+
+
+def test_tables_that_statements_change_go_on(tmp_path: Path, capfd) -> None:
+    (tmp_path / "bids.csv").write_text("t,k\n1,1\n2,2\n")
+    declared = (
+        "CREATE TABLE names (k int, name string);"
+        "INSERT INTO names VALUES (1, 'lamp') AT 0; INSERT INTO names VALUES (2, 'vase') AT 3;"
+        "CREATE STREAM bids (t int, k int) ORDER BY t SOURCE 'bids.csv';"
+    )
+    join = "SELECT STREAMED b.t, name FROM bids b, names n WHERE b.k = n.k;"
+    script = Script(tmp_path, declared + join)
+    assert script.run(capfd)[0] == 0
+    with open(tmp_path / "bids.csv", "a") as file:
+        file.write("4,1\n")
+    assert script.run(capfd)[0] == 0
+    assert script.rows("q1") == ["+,1,1,lamp", "+,3,2,vase", "+,4,4,lamp"]

@@ -92,3 +92,19 @@ def test_another_dataframe_begins_everything_anew(spark, folder: Path) -> None:
         assert any("everything is read again" in n.message for n in db.notices)
         assert second.table().column("t").to_pylist() == [1, 2, 3, 4]
         assert first.table().column("t").to_pylist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("part", ["spark", "state", "job"])
+def test_what_cannot_be_written_is_an_ordinary_error(spark, folder: Path, part: str) -> None:
+    """A file stands where a folder of the checkpoint is to be: nobody can write there, root
+    neither."""
+    checkpoint = folder / "checkpoint"
+    checkpoint.mkdir()
+    (checkpoint / part).write_text("in the way")
+    with millstream.connect(spark=spark, base=str(folder), checkpoint=str(checkpoint)) as db:
+        db.execute(BIDS)
+        db.query(COUNT)
+        with pytest.raises(millstream.MillstreamError):
+            db.run()
+        (checkpoint / part).unlink()
+        db.run()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -285,7 +287,7 @@ class Connection:
         self.check_open()
         spark = self.spark if self._host_kind == "spark" else None
         if anew := self._begins_anew():
-            self._own = self._log = None
+            self._forget_run()
 
         def make(job: Job) -> RunningHost:
             restart = {*asked.restart, *self._replaced(job)}
@@ -314,6 +316,12 @@ class Connection:
         these are the same."""
         same = self._ran_with is None or self._ran_with == frozenset(self._foreign)
         return not same and self._checkpoint is None
+
+    def _forget_run(self) -> None:
+        """Keep nothing of the runs so far, but what statements have fed to tables."""
+        before, self._own, self._log = self._own, None, None
+        if before is not None and (tables := Path(before.name, "tables")).exists():
+            shutil.copytree(tables, Path(self._folder, "tables"))
 
     def _replaced(self, job: Job) -> set[str]:
         """The queries that statements of this connection have replaced since its last run: who

@@ -132,9 +132,10 @@ def load(
 
 
 def _run_locally(database: Database, options: Options) -> None:
-    events, sources = database.events, database.sources(options.follow)
+    events = database.events
 
     def make(job: Job) -> LocalHost:
+        sources = database.sources(options.follow)  # as the run has placed them
         if database.checkpoint is None:
             receivers = receivers_for(job, options, None)
             return LocalHost(job, sources, receivers, options.follow, options.close)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from itertools import chain, count
 from pathlib import Path
 
 from millstream.connect.parquet_sink import ParquetSink
@@ -27,9 +28,10 @@ def set_files_aside(folder: Path, query: str, format: str, sizes: Mapping[str, i
         size, path = sizes.get(result), folder / f"{result}.{format}"
         spool = folder / f".{result}.spool"
         if format == "parquet" and size and spool.exists():
-            batches = Spool(spool, size).batches()
-            first = next(batches)
-            ParquetSink.write(str(kept), first.schema, _after(first, batches))
+            with closing(Spool(spool, size)) as left:
+                batches = left.batches()
+                first = next(batches)
+                ParquetSink.write(str(kept), first.schema, chain([first], batches))
             path.unlink(missing_ok=True)
         elif path.exists():
             with writing(kept):
@@ -56,11 +58,6 @@ def set_log_aside(logged: Folder, beside: Callable[[int], Folder], upto: str) ->
     for name in logged.list():
         target.put(name, [logged.get(name)])
     logged.remove_all()
-
-
-def _after(first: object, rest: Iterator) -> Iterator:
-    yield first
-    yield from rest
 
 
 def _kept(folder: Path, result: str, number: int, format: str) -> Path:

@@ -40,6 +40,9 @@ BUCKETS = 2
 HOST = "local"
 """What commits call this host."""
 
+WAIT = 0.05
+"""Seconds until sources are looked at again that had nothing new."""
+
 Progress = Callable[[BatchReport], None]
 
 
@@ -128,7 +131,7 @@ class LocalHost:
         """How many batches have been finished."""
         return self.driver.last.number + 1
 
-    def run(self, stop: Callable[[], bool] = lambda: False, wait: float = 0.05) -> None:
+    def run(self, stop: Callable[[], bool] = lambda: False, wait: float = WAIT) -> None:
         """Go on until every source has ended, or until `stop` says so."""
         self._go(stop, wait)
         self.finish()
@@ -143,7 +146,10 @@ class LocalHost:
 
         def work() -> None:
             try:
-                self._go(self._stopping.is_set, 0.05)
+                while self.follow and not self._stopping.is_set():  # streams may still be declared
+                    self._go(self._stopping.is_set, WAIT)
+                    time.sleep(WAIT)
+                self._go(self._stopping.is_set, WAIT)
             except BaseException as error:
                 self._failure = error
 

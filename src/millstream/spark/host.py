@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
@@ -154,7 +155,15 @@ class SparkHost:
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
-        self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
+        writer = writer.option("checkpointLocation", spark_url(self.checkpoint.spark))
+        try:
+            self._query = writer.start()
+        except Py4JError as problem:
+            self._planner.close()
+            raise MillstreamError(
+                f"Spark cannot start the run: {_reason(str(problem))}",
+                hint="Look at the folder of the checkpoint, and whether Spark may write there.",
+            ) from problem
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Go on until every source has ended, or until `stop` says so; then close the results."""
