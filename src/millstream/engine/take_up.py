@@ -58,7 +58,7 @@ class TakenUp:
             None if self.commit is None else self.commit.batch,
             self.ran,
             self.opening,
-            host,
+            host=host,
         )
 
 
