@@ -5,6 +5,7 @@ A page is Markdown. Its fenced blocks mean something by their first line:
     ```csv bids.csv        a file (also jsonl) that the examples of the page can read
     ```sql setup           statements before every later example, until the next setup
     ```sql [file.sql]      an example: it must run
+    ```sql close           one that runs with --close
     ```result name         the CSV file of one result of the last example, whole
     ```output              what SHOW, DESCRIBE and EXPLAIN of the last example print
     ```notices             what the author of the last example is told about defaults
@@ -55,6 +56,7 @@ class Example:
     script: str
     files: dict[str, str]
     answers: list[Answer] = field(default_factory=list)
+    close: bool = False
 
     def __str__(self) -> str:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
@@ -88,7 +90,9 @@ class Example:
             if self.fails:
                 raise AssertionError(f"{self}: the example was to fail")
             notices = [n.render() for query in queries for n in query.notices]
-            tables = run_script(f"{self.setup}\n{self.script}", folder) if session.streams else {}
+            script, tables = f"{self.setup}\n{self.script}", {}
+            if session.streams:
+                tables = run_script(script, folder, close=self.close)
             return _Found(tables, _lines(told), _lines(notices), "")
 
 
@@ -147,7 +151,7 @@ def _examples(page: Path, text: str) -> Iterator[Example]:
             if current is not None:
                 yield current
             line = text.count("\n", 0, block.start()) + 1
-            current = Example(page, line, setup, body, files)
+            current = Example(page, line, setup, body, files, close=name == "close")
         elif kind in ANSWERS:
             assert current is not None, f"{page}: {kind} without an example"
             current.answers.append(Answer(kind, name.strip(), body, block.span(3)))

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from millstream.database import Database
 from millstream.engine.carrier import InProcess
-from millstream.engine.checkpoint import (
-    Checkpoint,
-    compare,
-    decided,
-    fingerprints,
-    settled,
-    understood,
-)
-from millstream.engine.driver import Driver, Finished
-from millstream.engine.live_change import Joined, opened
+from millstream.engine.checkpoint import Checkpoint
 from millstream.engine.read_tasks import plan_read_tasks
-from millstream.engine.states import FileStates
+from millstream.engine.take_up import take_up
 from millstream.files import Folder
 from millstream.testing.run import KeptResults
 
@@ -27,7 +17,12 @@ class Checkpointed:
     """One run of a script on a checkpoint, from where the run before it has come to."""
 
     def __init__(
-        self, script: str, base: Path, folder: Path | Folder, settings: dict[str, str]
+        self,
+        script: str,
+        base: Path,
+        folder: Path | Folder,
+        settings: dict[str, str],
+        restart: tuple[str, ...] = (),
     ) -> None:
         self.session = Database(base=str(base), tell=lambda text: None)
         for name, value in settings.items():
@@ -35,34 +30,11 @@ class Checkpointed:
         self.session.execute(script)
         job = self.session.job(frozenset(self.session.queries))
         checkpoint = Checkpoint.at(folder)
-        commit, notices = checkpoint.take_up()
-        if commit is not None:
-            commit = understood(commit, job)
-            notices += compare(commit, job, checkpoint.folder)
-            job = settled(job, commit, checkpoint)
-        job = decided(job, commit)
-        joined, ran = Joined(job), None
-        if commit is not None:
-            marks = fingerprints(job)
-            known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
-            ran = replace(job, queries=tuple(known))
-            joined = opened(job, ran, commit.batch)
-        self.notices = [notice.message for notice in notices]
+        taken = take_up(checkpoint, job, "local", 2, restart)
+        self.notices = [notice.message for notice in taken.notices]
         self.kept = KeptResults()
-        self.positions = commit.positions if commit else {}
-        self.driver = Driver(
-            joined.job,
-            [self.kept],
-            FileStates(checkpoint.state.url),
-            2,
-            frozenset(joined.job.changelog_roots),
-            checkpoint,
-            commit,
-            Finished.of(commit),
-            None if commit is None else commit.batch,
-            ran,
-            joined.opening,
-        )
+        self.positions = taken.commit.positions if taken.commit else {}
+        self.driver = taken.driver(checkpoint, [self.kept], "local")
 
     def go(self, batches: int = 1_000_000) -> None:
         """So many batches, or all there are."""

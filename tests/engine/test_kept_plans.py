@@ -13,6 +13,7 @@ from files.conftest import *  # noqa: F403
 from millstream import rules
 from millstream.algebra.node import Node
 from millstream.engine.checkpoint import Checkpoint
+from millstream.errors import MillstreamError
 from millstream.files import Folder
 
 SCRIPT = """
@@ -118,10 +119,11 @@ def test_a_plan_of_another_version_starts_fresh(base: Path, tmp_path: Path) -> N
     fields["plans"]["sums"] = [t.replace("GroupBy", "Cluster") for t in fields["plans"]["sums"]]
     body = json.dumps(fields).encode()
     path.write_bytes(b"%08x\n" % zlib.crc32(body) + body)
-    second = Checkpointed(SCRIPT, base, tmp_path / "checkpoint", SETTINGS)
+    with pytest.raises(MillstreamError, match="it has a plan there that this version"):
+        Checkpointed(SCRIPT, base, tmp_path / "checkpoint", SETTINGS)
+    second = Checkpointed(SCRIPT, base, tmp_path / "checkpoint", SETTINGS, restart=("sums", "q2"))
     assert second.notices == [
-        'the plan of query "sums" on this checkpoint cannot be read by this version: '
-        "it starts fresh, and its earlier state and result are dropped"
+        f'query "{name}" starts fresh; its earlier result is kept' for name in ("sums", "q2")
     ]
     assert plans(second)["pairs"] == plans(first)["pairs"]
     second.go()

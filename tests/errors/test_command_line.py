@@ -156,8 +156,14 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
             'setting "rules" cannot be "maybe"\nhint: Write on or fixed or off.',
         ),
         (
-            ("--host", "local", "--checkpoint", "state"),
-            "the local host keeps no checkpoint\nhint: Use --host spark.",
+            ("--host", "local", "--restart", "q1"),
+            "--restart is for a run on a checkpoint: without one, every query starts fresh\n"
+            "hint: Name the checkpoint as well: --checkpoint DIR.",
+        ),
+        (
+            ("--host", "local", "--close", "--follow"),
+            "--close is for the end of bounded input, and with --follow there is none\n"
+            "hint: Leave one of the two out.",
         ),
         (
             ("--host", "local", "--out", "items.csv"),

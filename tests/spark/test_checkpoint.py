@@ -25,9 +25,12 @@ class Run:
         text: str = BIDS,
         batches: int | None = None,
         checkpoint: str | None = None,
+        restart: tuple[str, ...] = (),
+        closes: bool = False,
         **settings: str,
     ) -> None:
         session = Database(base=str(self.folder), tell=lambda text: None)
+        session.recall(checkpoint or str(self.checkpoint))
         for name, value in {"batch_rows": "100", **settings}.items():
             session.pin(name, value)
         session.execute(text)
@@ -40,6 +43,8 @@ class Run:
             lambda commit: receivers_for(job, options, commit),
             checkpoint or str(self.folder / "checkpoint"),
             tell=lambda notice: self.notices.append(notice.message),
+            restart=restart,
+            closes=closes,
         )
         first = host.commit.batch if host.commit else -1
 
@@ -111,16 +116,37 @@ def test_two_damaged_batches_are_refused_by_name(runs: Run) -> None:
     assert f'checkpoint "{runs.checkpoint}" cannot be used' in refused.value.message
 
 
-def test_another_computation_starts_fresh_and_says_so(runs: Run, whole) -> None:
+def test_another_computation_is_refused_and_restarted_when_asked(runs: Run, whole) -> None:
+    """Bare queries are known by what they compute; named ones by their names."""
     runs.go(batches=2)
-    changed = BIDS.replace("price > 5", "price > 6")
-    runs.go(changed)
+    changed = BIDS.replace("[Range 40]", "[Range 41]").replace("price > 5", "price > 6")
+    before = files(runs.folder / "out")
+    with pytest.raises(MillstreamError, match='query "recent" cannot go on from checkpoint'):
+        runs.go(changed)
+    assert files(runs.folder / "out") == before
+    runs.go(changed, restart=("recent",))
     assert runs.notices == [
-        'query "q1" computes something else than on this checkpoint: it starts fresh, '
-        "and its earlier state and result are dropped"
+        'query "recent" starts fresh; its earlier result is kept',
+        'query "q6" is new on this checkpoint: it starts fresh',
+        'query "q1" of this checkpoint is gone: its state is dropped, its result stays',
     ]
     after = files(runs.folder / "out")
-    assert {n for n in whole if after[n] != whole[n]} == {"q1.csv"}
+    assert after["recent.changes.1.csv"] == before["recent.changes.csv"]
+    changed_ones = {n for n in whole if after[n] != whole[n]} - {"recent.csv"}
+    assert changed_ones == {"q1.csv", "recent.changes.csv"}
+    assert whole["q1.csv"].startswith(after["q1.csv"]), "what is gone stays as it was"
+
+
+def test_time_goes_on_after_the_end_when_asked(runs: Run, whole, tmp_path_factory) -> None:
+    from local.script import Script
+
+    runs.go(batches=3)
+    runs.go(closes=True)
+    here = Script(tmp_path_factory.mktemp("here"))
+    write_bids(here.folder, 600)
+    done = here.start("--changes", "--close")
+    assert done.wait(60) == 0
+    assert files(runs.folder / "out") == files(here.out) != whole
 
 
 def test_another_declaration_is_refused_by_name(runs: Run) -> None:

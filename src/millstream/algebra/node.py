@@ -126,6 +126,11 @@ class Node:
         """How the rows of the output live: what follows until `monotonic` is read from it."""
         return self.lives(*(node.lifetime for node in self.inputs))
 
+    def closes(self, last: int) -> int:
+        """The instant at which the last window, slot or session of it is closed, if the last change
+        of its inputs is at `last`. What never closes does not count."""
+        return last
+
     @property
     def label(self) -> Label:
         """In what order rows leave, and why."""

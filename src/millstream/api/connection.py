@@ -1,31 +1,40 @@
-"""A connection to a database that runs on Spark."""
+"""A connection to a database whose job runs on Spark, or in this process."""
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from millstream.api.frames import stream_of, table_of
 from millstream.api.handle import QueryHandle
+from millstream.api.hosts import HOSTS, Asked, RunningHost, host_for
+from millstream.api.subscribers import Subscribers
 from millstream.database import Database
 from millstream.database.checking import Checked
-from millstream.database.events import BatchFinished, Noticed, RunStarted
-from millstream.database.run import Delivery
+from millstream.database.events import Noticed, QueryDropped, RunStarted
+from millstream.engine.checkpoint import Checkpoint, Commit
+from millstream.engine.closing import left_open
 from millstream.engine.job import Job
 from millstream.engine.log import ResultLog
-from millstream.engine.receivers import Callbacks
+from millstream.engine.receivers import Receiver
+from millstream.engine.script_changes import changes
+from millstream.engine.set_aside import results_of
 from millstream.engine.summary import Summary
-from millstream.errors import MillstreamError, Notice
-from millstream.files import open_folder
+from millstream.errors import MillstreamError, Notice, closest
+from millstream.files import open_folder, ordinary
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from millstream.spark.host import SparkHost
+
+ANEW = "other DataFrames are read than in the run before: everything is read again"
 
 
 def connect(
@@ -34,8 +43,9 @@ def connect(
     checkpoint: str | None = None,
     settings: Mapping[str, Any] | None = None,
     base: str = ".",
+    host: str = "spark",
 ) -> Connection:
-    """Open a database of streams on Spark.
+    """Open a database of streams, on Spark or in this process.
 
     Parameters
     ----------
@@ -50,22 +60,23 @@ def connect(
         Settings such as `{"batch_rows": 100_000}`.
     base : str
         The folder that SOURCE paths are relative to.
+    host : str
+        Who runs the job: `"spark"`, or `"local"` for this process, without Spark.
     """
+    if host not in HOSTS:
+        near = closest(host, HOSTS)
+        raise MillstreamError(
+            f'host cannot be "{host}"',
+            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(HOSTS)}.",
+        )
+    if host == "local" and (spark is not None or master is not None):
+        raise MillstreamError(
+            'a connection with host="local" has no Spark session',
+            hint='Leave out spark and master, or write host="spark".',
+        )
     if checkpoint is not None:
         open_folder(checkpoint)  # what is wrong with the URL is said here
-    return Connection(spark, master, checkpoint, settings or {}, base)
-
-
-class Subscribers(Callbacks):
-    """The functions that want rows, called in a thread that the host lends them."""
-
-    def __init__(self, delivery: Delivery) -> None:
-        super().__init__()
-        self._delivery = delivery
-
-    def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
-        with self._delivery.under_way():
-            super().rows(name, batch, number)
+    return Connection(spark, master, checkpoint, settings or {}, base, host)
 
 
 class Connection:
@@ -73,6 +84,9 @@ class Connection:
 
     Several threads may use one connection. Calls that change something come one after the other,
     each as a whole or not at all; calls that only read do not wait.
+
+    A run goes on where the one before it ended: on the checkpoint, or as long as the connection is
+    open in a folder of its own.
     """
 
     def __init__(
@@ -82,21 +96,31 @@ class Connection:
         checkpoint: str | None,
         settings: Mapping[str, Any],
         base: str,
+        host: str = "spark",
     ) -> None:
-        self._spark, self._master = spark, master
+        self._spark, self._master, self._host_kind = spark, master, host
         self._checkpoint = checkpoint
+        self._own: TemporaryDirectory | None = None
         self.database = Database(base=base)
-        self.callbacks = Subscribers(self.database.delivery)
+        if checkpoint is not None:
+            self.database.recall(checkpoint)
+        self.callbacks = Subscribers(self.database.delivery, self.database.events)
         self.notices: list[Notice] = []
         """What the last start said about its checkpoint, and which streams the run waited for."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
         self.database.events.subscribe(lambda event: self.notices.append(event.notice), Noticed)
+        self.database.events.subscribe(self._note_dropped, QueryDropped)
         for name, value in settings.items():
             self.database.pin(name, str(value))
         self._foreign: dict[str, DataFrame] = {}
-        self._host: SparkHost | None = None
-        self._last: SparkHost | None = None
+        self._ran_with: frozenset[str] | None = None
+        """The DataFrames of the last run, by name; None before the first."""
+        self._dropped: set[str] = set()
+        """Queries that were dropped since the last run."""
+        self._host: RunningHost | None = None
+        self._last: RunningHost | None = None
         self._log: ResultLog | None = None
+        self._closed = False
         self._lock = threading.Lock()
 
     @property
@@ -111,6 +135,7 @@ class Connection:
 
     def execute(self, script: str) -> list[QueryHandle]:
         """Carry out statements, all or none; gives a handle for every query they register."""
+        self.check_open()
         return [QueryHandle(self, query) for query in self.database.execute(script)]
 
     def check(self, script: str, sources: bool = True) -> Checked:
@@ -122,10 +147,12 @@ class Connection:
 
     def query(self, text: str, name: str | None = None) -> QueryHandle:
         """Register one query; `notices` of the handle has the defaults it was given."""
+        self.check_open()
         return QueryHandle(self, self.database.query(text, name))
 
     def drop(self, name: str) -> None:
         """Drop a query, view, stream or table."""
+        self.check_open()
         self.database.drop(name)
 
     def stream(
@@ -165,14 +192,22 @@ class Connection:
         self.database.add_table(table_of(name, frame, key, non_retroactive, slack, idle))
         self._foreign[name] = frame
 
-    def run(self) -> None:
-        """Run to the end of bounded input."""
-        host = self._make_host(follow=False)
-        self._finish(host, host.run)
+    def run(self, close: bool = False, restart: Sequence[str] = ()) -> None:
+        """Run to the end of bounded input, from where the run before has ended.
 
-    def start(self, follow: bool = True) -> None:
-        """Begin to run in the background; sources are followed as they grow."""
-        host = self._make_host(follow)
+        With `close`, time goes on after the last row until every window is closed. `restart` names
+        queries that start fresh though the checkpoint has something else of theirs; what they have
+        left is kept beside it.
+        """
+        host = self._make_host(Asked(False, close, restart))
+        self._finish(host, host.run)
+        if (notice := left_open(host.job, host.clock)) is not None:
+            self.database.events.tell(Noticed(notice))
+
+    def start(self, follow: bool = True, restart: Sequence[str] = ()) -> None:
+        """Begin to run in the background, from where the run before has ended; sources are followed
+        as they grow."""
+        host = self._make_host(Asked(follow, restart=restart))
         try:
             host.start()
         except BaseException as error:
@@ -194,6 +229,7 @@ class Connection:
 
     def content(self, name: str) -> pa.RecordBatch | None:
         """What a stored result holds in the job that runs, or held when it ended."""
+        self.check_open()
         return None if self._last is None else self._last.content(name)
 
     def summary(self) -> Summary:
@@ -204,65 +240,131 @@ class Connection:
     @property
     def log(self) -> ResultLog:
         """The rows of all results, batch by batch."""
+        self.check_open()
         with self._lock:
             if self._log is None:
-                if self._checkpoint:
-                    folder = open_folder(self._checkpoint).folder("results")
-                else:
-                    folder = open_folder(tempfile.mkdtemp(prefix="millstream-results-"))
-                self._log = ResultLog(folder)
+                self._log = ResultLog(open_folder(self._folder).folder("results"))
             return self._log
+
+    def close(self) -> None:
+        """Stop, and remove what a connection without a checkpoint has kept. A connection that is
+        closed stays so; closing it again does nothing."""
+        if self._closed:
+            return
+        try:
+            self.stop()
+        finally:
+            self._closed = True
+            if self._last is not None:
+                self._last.close()
+            if self._own is not None:
+                self._own.cleanup()
 
     def __enter__(self) -> Connection:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self.stop()
-        if self._last is not None:
-            self._last.close()
+        self.close()
+
+    def check_open(self) -> None:
+        """An error in a connection that was closed."""
+        if self._closed:
+            raise MillstreamError(
+                "the connection is closed",
+                hint="Read results before db.close() or the end of its with block, "
+                "or open another with millstream.connect.",
+            )
+
+    @property
+    def _folder(self) -> str:
+        """The checkpoint, or a folder that lives as long as the connection."""
+        if self._checkpoint is not None:
+            return self._checkpoint
+        if self._own is None:
+            self._own = TemporaryDirectory(prefix="millstream-")
+        return self._own.name
 
     def _check_stopped(self, kind: str) -> None:
+        self.check_open()
+        if self._host_kind == "local":
+            raise MillstreamError(
+                f'a DataFrame cannot be a {kind} of a connection with host="local"',
+                hint='Open the connection with host="spark".',
+            )
         if self._host is not None:
             raise MillstreamError(
                 "a DataFrame cannot be added while the job runs",
                 hint=f"Stop it, add the {kind}, and start it again.",
             )
 
-    def _make_host(self, follow: bool) -> SparkHost:
-        from millstream.spark.host import SparkHost
+    def _make_host(self, asked: Asked) -> RunningHost:
+        self.check_open()
+        spark = self.spark if self._host_kind == "spark" else None
+        if anew := self._begins_anew():
+            self._forget_run()
 
-        spark, events = self.spark, self.database.events
-
-        def report(batch: Any) -> None:
-            with self.database.delivery.under_way():
-                events.tell(BatchFinished(batch))
-
-        def waiting(notice: Notice) -> None:
-            with self.database.delivery.under_way():
-                events.tell(Noticed(notice))
-
-        def make(job: Job) -> SparkHost:
-            return SparkHost(
-                spark,
+        def make(job: Job) -> RunningHost:
+            restart = {*asked.restart, *self._replaced(job)}
+            return host_for(
+                self.database,
                 job,
-                lambda commit: [self.callbacks, self.log],
-                self._checkpoint,
-                follow,
-                foreign=self._foreign,
-                progress=report,
-                tell=lambda notice: events.publish(Noticed(notice)),
-                waits=waiting,
+                lambda commit: self._receivers(job, commit),
+                replace(asked, restart=restart),
+                spark,
+                self._foreign,
             )
 
-        host = self.database.start_run(make, self._checkpoint, follow, forget=self.log.forget)
+        host = self.database.start_run(
+            make, self._folder, asked.follow, forget=lambda name: self.log.forget(name)
+        )
+        if self._last is not None:
+            self._last.close()
         self._host = self._last = host
+        self._ran_with, self._dropped = frozenset(self._foreign), set()
+        if anew:
+            self.database.events.tell(Noticed(Notice(ANEW)))
         return host
 
-    def _finish(self, host: SparkHost, work: Callable[[], None]) -> None:
+    def _begins_anew(self) -> bool:
+        """Whether a run cannot go on: Spark knows its place in its own sources only as long as
+        these are the same."""
+        same = self._ran_with is None or self._ran_with == frozenset(self._foreign)
+        return not same and self._checkpoint is None
+
+    def _forget_run(self) -> None:
+        """Keep nothing of the runs so far, but what statements have fed to tables."""
+        before, self._own, self._log = self._own, None, None
+        if before is not None and (tables := Path(before.name, "tables")).exists():
+            shutil.copytree(tables, Path(self._folder, "tables"))
+
+    def _replaced(self, job: Job) -> set[str]:
+        """The queries that statements of this connection have replaced since its last run: who
+        dropped one has asked for it to start fresh."""
+        if self._ran_with is None or (commit := Checkpoint.at(self._folder).last()) is None:
+            return set()
+        again = {query.name for query in job.queries} & self._dropped
+        return again | set(changes(commit, job))
+
+    def _note_dropped(self, event: QueryDropped) -> None:
+        if self._host is None:  # a job that runs has dropped it by itself
+            self._dropped.add(event.query.name)
+
+    def _receivers(self, job: Job, commit: Commit | None) -> list[Receiver]:
+        """Who gets the rows; what queries that start fresh have left is set aside."""
+        if commit is not None:
+            for query in (q for q in job.queries if q.name in commit.gone):
+                for result in results_of(query.name):
+                    self.log.set_aside(result, commit.batch)
+        return [self.callbacks, self.log]
+
+    def _finish(self, host: RunningHost, work: Callable[[], None]) -> None:
         """Do the last work of a run; however it ends, the run is over then."""
         failure: BaseException | None = None
         try:
             work()
+        except OSError as error:
+            failure = ordinary(error)
+            raise failure from error
         except BaseException as error:
             failure = error
             raise

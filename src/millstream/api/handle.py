@@ -61,13 +61,24 @@ class QueryHandle:
         """The plan as a picture, SVG text; the colours of its edges are their update patterns."""
         return self._connection.database.picture([self._query], stage)
 
-    def subscribe(self, callback: Callable[[pa.RecordBatch], None]) -> None:
+    def subscribe(
+        self,
+        callback: Callable[[pa.RecordBatch], None],
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Call the function with every batch of new rows, as they come.
 
-        A stored result gives its changes, with `op` and `ts`.
+        A stored result gives its changes, with `op` and `ts`. A function that raises gets no more
+        rows: the exception goes to `on_error`, to the log and to `errors`, and the job goes on.
         """
-        self._connection.callbacks.add(self._emitted, callback)
+        self._connection.check_open()
+        self._connection.callbacks.add(self._emitted, callback, on_error)
         self._connection.database.want_changes(self.name)
+
+    @property
+    def errors(self) -> tuple[Exception, ...]:
+        """What functions that were subscribed have raised; each gets no more rows since then."""
+        return self._connection.callbacks.errors.get(self._emitted, ())
 
     def table(self) -> pa.Table:
         """The current content: what a stored result holds now, or all rows of a stream so far."""

@@ -37,7 +37,7 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
-    database = load(script, settings, lambda text: None, statements)
+    database = load(script, settings, lambda text: None, statements, checkpoint)
     if checkpoint is not None:
         held = held_in(checkpoint, database.job())
         database.held = lambda: held

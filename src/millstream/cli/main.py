@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -101,6 +102,13 @@ def run(
         bool,
         typer.Option("--verbose", help="Log more, also what Spark says; without --log, here."),
     ] = False,
+    restart: Annotated[
+        list[str] | None,
+        typer.Option(help="Start this query fresh on its checkpoint.", metavar="NAME"),
+    ] = None,
+    close: Annotated[
+        bool, typer.Option("--close", help="At the end, let time go on until windows are closed.")
+    ] = False,
 ) -> None:
     """Run a script: to the end of bounded sources, or until Ctrl-C."""
     from millstream.cli.running import Options, run_script
@@ -119,6 +127,8 @@ def run(
         tuple(query or ()),
         log,
         verbose,
+        tuple(restart or ()),
+        close,
     )
     raise typer.Exit(run_script(options))
 
@@ -211,6 +221,8 @@ def main() -> None:
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        _fail_on_file(error)
     except Exception as error:
         if os.environ.get("MILLSTREAM_DEBUG"):
             raise
@@ -247,6 +259,17 @@ def _usage(error: Any) -> str:
     elif wrong := re.match(r"Invalid value for '([^']*)': (.*)", said, re.DOTALL):
         said = f"option {wrong[1]}: {wrong[2][:1].lower()}{wrong[2][1:]}"
     return MillstreamError(said[:1].lower() + said[1:].rstrip("."), hint=hint).render()
+
+
+def _fail_on_file(error: OSError) -> None:
+    """A full disk, a folder without rights, a pipe that was closed: no fault of anybody here."""
+    from millstream.files import ordinary
+
+    if os.environ.get("MILLSTREAM_DEBUG"):
+        raise error
+    with suppress(OSError):  # what was not written yet cannot be written at the end either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _fail(ordinary(error).render(), 1)
 
 
 def _fail(text: str, code: int) -> None:

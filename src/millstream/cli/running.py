@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from millstream.cli.going_on import check_asked, say_left_open, where_results_were
 from millstream.cli.logs import logging_to
 from millstream.cli.printing import Printer
 from millstream.cli.scripts import load
@@ -21,10 +22,12 @@ from millstream.cli.terminal import UNREAD, Progress, say
 from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed, RunEnded
 from millstream.engine.admit import ERRORS
-from millstream.engine.checkpoint import Commit, fingerprints
+from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, late_schema
 from millstream.engine.receivers import Folder, Receiver
+from millstream.engine.take_up import check_fits
+from millstream.engine.waiting import Watch
 from millstream.errors import MillstreamError, closest
 from millstream.files import LocalFolder, open_folder
 
@@ -55,6 +58,8 @@ class Options:
     """The queries whose results are printed; all if it is empty."""
     log: Path | None = None
     verbose: bool = False
+    restart: tuple[str, ...] = ()
+    close: bool = False
 
     @property
     def result_format(self) -> str:
@@ -84,9 +89,12 @@ def _run_script(options: Options) -> int:
     _check_folder("out", options.out)
     if options.checkpoint is not None:
         _check_checkpoint(options.checkpoint)
+    check_asked(options.restart, options.checkpoint, options.close, options.follow)
     told: list[str] = []
     try:
-        database = load(options.script, options.settings, told.append, options.statements)
+        database = load(
+            options.script, options.settings, told.append, options.statements, options.checkpoint
+        )
     finally:
         for text in told:
             print(text)
@@ -124,27 +132,36 @@ def _shown(database: Database, options: Options) -> frozenset[str]:
 def _run_locally(database: Database, options: Options) -> int:
     from millstream.local.host import LocalHost
 
-    if options.checkpoint is not None:
-        raise MillstreamError("the local host keeps no checkpoint", hint="Use --host spark.")
-
     events = database.events
     with Progress() as progress:
         events.subscribe(lambda event: progress.batch(event.report), BatchFinished)
 
         def make(job: Job) -> LocalHost:
-            return LocalHost(
-                job,
-                database.sources(options.follow),
-                receivers_for(job, options, None),
-                options.follow,
-                progress=lambda report: events.tell(BatchFinished(report)),
-                waits=lambda notice: events.tell(Noticed(notice)),
-            )
+            sources = database.sources(options.follow)  # as the run has placed them
+            if database.checkpoint is None:
+                receivers = receivers_for(job, options, None)
+                host = LocalHost(job, sources, receivers, options.follow, options.close)
+            else:
+                host = LocalHost.on(
+                    database.checkpoint,
+                    job,
+                    sources,
+                    lambda commit: receivers_for(job, options, commit),
+                    options.follow,
+                    options.close,
+                    options.restart,
+                    lambda notice: events.publish(Noticed(notice)),
+                )
+            host.progress = lambda report: events.tell(BatchFinished(report))
+            host.watch = Watch(lambda notice: events.tell(Noticed(notice)))
+            return host
 
-        host = database.start_run(make, None, options.follow, _shown(database, options))
+        shown = _shown(database, options)
+        host = database.start_run(make, options.checkpoint, options.follow, shown)
         unread = _unread(host)
         with _stopping() as stop:
             host.run(lambda: stop.is_set() or unread())
+        say_left_open(host.job, host.clock, events)
         return UNREAD if unread() else 0
 
 
@@ -153,6 +170,8 @@ def _run_on_spark(database: Database, options: Options) -> int:
     from millstream.spark.session import make_session
 
     database.sources(options.follow)  # a fault in a source is raised before Spark starts
+    if options.checkpoint is not None:  # and so is a script that does not fit its checkpoint
+        check_fits(Checkpoint.at(options.checkpoint), database.job(), "spark", options.restart)
     checkpoint, events = str(options.checkpoint) if options.checkpoint else None, database.events
     with Progress() as progress:
         progress.note("starting Spark")
@@ -165,11 +184,13 @@ def _run_on_spark(database: Database, options: Options) -> int:
                 spark,
                 job,
                 lambda commit: receivers_for(job, options, commit),
-                checkpoint,
+                database.checkpoint,
                 options.follow,
                 progress=lambda report: events.tell(BatchFinished(report)),
                 tell=lambda notice: events.publish(Noticed(notice)),
                 waits=lambda notice: events.tell(Noticed(notice)),
+                restart=options.restart,
+                closes=options.close,
             )
 
         shown = _shown(database, options)
@@ -178,6 +199,7 @@ def _run_on_spark(database: Database, options: Options) -> int:
         try:
             with _stopping() as stop:  # after Spark, which takes Ctrl-C for itself when it starts
                 host.run(lambda: stop.is_set() or unread())
+            say_left_open(host.job, host.clock, events)
         finally:
             host.close()
         return UNREAD if unread() else 0
@@ -203,8 +225,11 @@ def receivers_for(job: Job, options: Options, commit: Commit | None) -> list[Rec
             continue
         schemas[f"{name}.late"] = late_schema(stream.schema, stream.domain)
         schemas[f"{name}.errors"] = ERRORS
-    sizes = _sizes(job, commit)
-    return [Folder(options.out, options.result_format, schemas, sizes)]
+    where = where_results_were(job, commit)
+    folder = Folder(options.out, options.result_format, schemas, **where)
+    for path in folder.kept:
+        say(f'an earlier result is kept as "{path}"')
+    return [folder]
 
 
 def _printed(job: Job, options: Options) -> dict[str, pa.Schema]:
@@ -220,15 +245,6 @@ def _printed(job: Job, options: Options) -> dict[str, pa.Schema]:
         if query.name in job.materialized_roots and not options.follow:
             found[query.name] = job.materialized_roots[query.name].schema
     return found
-
-
-def _sizes(job: Job, commit: Commit | None) -> dict[str, int]:
-    """How far the results of the checkpoint had come; those of changed queries begin anew."""
-    if commit is None:
-        return {}
-    now = fingerprints(job)
-    changed = {name for name in now if commit.queries.get(name) != now[name]}
-    return {k: v for k, v in commit.sizes.items() if k.removesuffix(".changes") not in changed}
 
 
 @contextmanager

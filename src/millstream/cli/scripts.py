@@ -62,15 +62,18 @@ def load(
     settings: tuple[str, ...],
     tell: Callable[[str], None],
     statements: tuple[str, ...] = (),
+    checkpoint: str | Path | None = None,
 ) -> Database:
-    """A database that has carried out the script. Notices of statements, and later of a run, are
-    said beside what is asked for."""
+    """A database that has carried out the script; bare queries have the names by which a checkpoint
+    knows them. Notices of statements, and later of a run, are said beside what is asked for."""
     from millstream.cli.terminal import say
     from millstream.database.events import Noticed
 
     script = read_script(path, statements)
     database = database_for(script, settings, tell)
     database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
+    if checkpoint is not None:
+        database.recall(str(checkpoint))
     database.execute(script.text)
     return database
 

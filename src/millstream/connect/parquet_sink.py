@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from millstream.files import writing
+
 
 class ParquetSink:
     """A Parquet file written from all its batches at once."""
@@ -18,11 +20,12 @@ class ParquetSink:
 
         Law: at any moment the path holds the old file or the new one, whole.
         """
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
         draft = f"{path}.tmp"
-        with pq.ParquetWriter(draft, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        with open(draft, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        with writing(path):
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            with pq.ParquetWriter(draft, schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+            with open(draft, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(draft, path)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from millstream.connect.cells import as_csv, as_json
 from millstream.errors import MillstreamError
+from millstream.files import writing
 
 CHUNK_ROWS = 1 << 16
 
@@ -45,25 +46,29 @@ class TextSink:
 
     def __init__(self, path: str, schema: pa.Schema, format: str, size: int | None = None) -> None:
         self.path, self.schema, self.format = path, schema, format
-        if size is None:
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-            self._file = open(path, "wb")  # noqa: SIM115
-            self._size = self._file.write(header(schema, format))
-        else:
-            self._file = _cut(path, size)
-            self._size = size
+        with writing(path):
+            if size is None:
+                os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+                self._file = open(path, "wb")  # noqa: SIM115
+                self._size = self._file.write(header(schema, format))
+            else:
+                self._file = _cut(path, size)
+                self._size = size
 
     @property
     def size(self) -> int:
         return self._size
 
     def append(self, batch: pa.RecordBatch) -> None:
-        self._size += self._file.write(encode(batch, self.format))
+        lines = encode(batch, self.format)
+        with writing(self.path):
+            self._size += self._file.write(lines)
 
     def flush(self) -> None:
         """All that was appended is on the disk afterwards."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with writing(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         if not self._file.closed:

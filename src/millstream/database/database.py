@@ -21,8 +21,9 @@ from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.jobs import job_of, sources_of, streams_of
 from millstream.database.log import log_event
-from millstream.database.registry import Life
+from millstream.database.registry import KnownNames, Life
 from millstream.database.run import Delivery, Host, Run
+from millstream.engine.checkpoint import Checkpoint
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables, feed
@@ -63,6 +64,8 @@ class Database:
         self._live: LiveTables | None = None
         self._scratch: TemporaryDirectory | None = None
         self._run: Run | None = None
+        self.checkpoint: Checkpoint | None = None
+        """That of the run that is made or under way, which has locked it."""
         self._life = Life.REGISTERED
         self._summary = Summary()
         self.delivery = Delivery()
@@ -150,6 +153,15 @@ class Database:
 
         self._carry_out(pinned)
 
+    def recall(self, checkpoint: str) -> None:
+        """Give bare queries the names by which a checkpoint knows them. To be called before they
+        are registered."""
+        commit = Checkpoint.at(checkpoint).last()
+        with self._lock:
+            contents = self.contents.copy()
+            contents.queries.known = KnownNames.on(commit)
+            self.contents = contents
+
     def want_changes(self, name: str) -> None:
         """Somebody wants to see the changes of a stored result, from the next batch on."""
         self.delivery.check()
@@ -229,10 +241,11 @@ class Database:
         with self._lock:
             if self._run is not None:
                 raise MillstreamError("the job runs already", hint="Stop it first.")
-            self._begin(checkpoint, follow)
+            self.checkpoint = None if checkpoint is None else Checkpoint.locked(checkpoint)
             self._summary = Summary()
-            self._wanted |= changes
             try:
+                self._begin(checkpoint, follow)
+                self._wanted |= changes
                 host = make(self._job(self.contents))
             except BaseException:
                 self._end()
@@ -339,6 +352,9 @@ class Database:
         if self._live is not None:
             self._live.end()
         self._summary = self.summary
+        if self.checkpoint is not None:
+            self.checkpoint.release()
+            self.checkpoint = None
         if self._life is Life.RUNNING:
             self._life = Life.REGISTERED
             self.events.publish(RunEnded(self._summary))

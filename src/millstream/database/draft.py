@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millstream.bind import bind_query, bind_stream, bind_table, outermost
 from millstream.bind import source_fault as fault_in
@@ -153,8 +153,9 @@ class Draft:
                 return self._name_query(statement, text)
             case QueryStatement():
                 self.replacing.settle(names_used(statement))
-                name = contents.queries.next_name(contents.catalog)
-                return self._register(made(name, statement, text, self.replacing.names))
+                bare = made("", statement, text, self.replacing.names)
+                query = contents.queries.name_bare(bare.query, contents.catalog)
+                return self._register(bare.called(query))
             case Drop():
                 self.events += drop(statement, contents)
             case Set(name=name, value=value):
@@ -262,6 +263,7 @@ class Draft:
         (statement,) = parse_script(known.statement)
         assert isinstance(statement, WithQuery)
         result = made(reader.name, statement, known.statement, self.replacing.names)
+        result = replace(result, query=replace(result.query, bare=known.query.bare))
         if result.is_as(known.query):
             self._keep(result)
             return

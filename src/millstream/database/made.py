@@ -28,6 +28,10 @@ class Made:
     statement: str
     view: View | None = None
 
+    def called(self, query: Query) -> Made:
+        """The same under the name that a bare query was given."""
+        return replace(self, query=_about(query), reader=Reader("query", query.name))
+
     def is_as(self, known: Query) -> bool:
         """Whether a query of that name computes the same."""
         mine = self.query
@@ -35,16 +39,16 @@ class Made:
 
 
 def made(name: str, statement: WithQuery, text: str, catalog: Catalog) -> Made:
-    """Bind the query of a statement that stands in `text`."""
+    """Bind the query of a statement that stands in `text`; a bare one may get its name later."""
     said = text[statement.place.start : statement.place.end]
     if isinstance(statement, QueryStatement):
         bound = outermost(bind_query(statement.query, catalog, text))
-        query = query_of(name, bound, to_sql(statement.query), catalog)
-        return Made(_about(query), Reader("query", name), bound.reads, said)
+        query = _reading(query_of(name, bound, to_sql(statement.query), catalog), bound.reads)
+        return Made(_about(query) if name else query, Reader("query", name), bound.reads, said)
     derived, query_text = bind_derived(statement, catalog, text)
     bound = outermost(derived)
     kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
-    query = _about(query_of(name, bound, query_text, catalog))
+    query = _about(_reading(query_of(name, bound, query_text, catalog), bound.reads))
     view = View(name, bound.plan, query_text, kind)
     return Made(query, Reader(kind, name), bound.reads, said, view)
 
@@ -70,5 +74,11 @@ def goes_on(table: Table, there: Entry, running: Mapping[str, Stream]) -> bool:
     return kept == there
 
 
+def _reading(query: Query, reads: tuple[str, ...]) -> Query:
+    """The query with the names that it reads."""
+    return replace(query, reads=tuple(dict.fromkeys(name.lower() for name in reads)))
+
+
 def _about(query: Query) -> Query:
+    """The query with notices that name it."""
     return replace(query, notices=tuple(n.about(query.name) for n in query.notices))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -12,10 +13,14 @@ from millstream.algebra.node import Node, walk
 from millstream.bind import Bound
 from millstream.bind.relations.times import domain_of
 from millstream.catalog import Catalog, Stream, View
+from millstream.engine.checkpoint import Commit, fingerprint
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.operators import Scan
 from millstream.plan.memory import growing
 from millstream.plan.tables import streams_of_time, with_time
+
+OURS = re.compile(r"q[0-9]+")
+"""What we call a query that was given no name."""
 
 
 class Life(StrEnum):
@@ -53,18 +58,45 @@ class Registered:
         return frozenset(n.stream for n in walk(self.query.plan) if isinstance(n, Scan))
 
 
+@dataclass(frozen=True)
+class KnownNames:
+    """The names that a checkpoint has: of bare queries by what they compute, and all together."""
+
+    bare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+
+    @staticmethod
+    def on(commit: Commit | None) -> KnownNames:
+        if commit is None:
+            return KnownNames()
+        bare = commit.bare
+        if bare is None:  # an older commit does not say which names were ours
+            bare = [name for name in commit.queries if OURS.fullmatch(name)]
+        found: dict[str, tuple[str, ...]] = {}
+        for name in bare:
+            mark = commit.queries[name]
+            found[mark] = (*found.get(mark, ()), name)
+        return KnownNames(found, frozenset(n.lower() for n in (*commit.queries, *commit.gone)))
+
+    def of(self, query: Query) -> tuple[str, ...]:
+        """The names under which the checkpoint has bare queries that compute the same."""
+        return self.bare.get(fingerprint(query), ())
+
+
 @dataclass
 class Registry:
     """The queries that are registered, found by their names in any case, in the order of scripts.
 
-    `bare` is the number of the last query that was given a name of ours.
+    `bare` is the number of the last query that was given a name of ours, `known` the names that a
+    checkpoint has.
     """
 
     by_name: dict[str, Registered] = field(default_factory=dict)
     bare: int = 0
+    known: KnownNames = field(default_factory=KnownNames)
 
     def copy(self) -> Registry:
-        return Registry(dict(self.by_name), self.bare)
+        return Registry(dict(self.by_name), self.bare, self.known)
 
     def __iter__(self) -> Iterator[Query]:
         return (one.query for one in self.by_name.values())
@@ -81,13 +113,21 @@ class Registry:
         one = self.by_name.pop(name.lower(), None)
         return None if one is None else one.query
 
-    def next_name(self, catalog: Catalog) -> str:
-        """q1, q2, …, without the names that the script has given."""
+    def name_bare(self, query: Query, catalog: Catalog) -> Query:
+        """The query under a name of ours: the one by which the checkpoint knows what it computes,
+        or else q1, q2, …, without the names that the script or the checkpoint has given."""
+
+        def is_free(name: str) -> bool:
+            return name not in catalog.entries and name not in self.by_name
+
+        for name in self.known.of(Registered(query).timed):
+            if is_free(name):
+                return replace(query, name=name, bare=True)
         while True:
             self.bare += 1
             name = f"q{self.bare}"
-            if name not in catalog.entries and name not in self.by_name:
-                return name
+            if is_free(name) and name not in self.known.taken:
+                return replace(query, name=name, bare=True)
 
     def put_in_order(self, queries: Sequence[Query]) -> None:
         """Move queries to the end, in this order."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from millstream.engine.measures import Measures
 from millstream.engine.outputs import Query
 from millstream.engine.store import BucketStore, DamagedState
 from millstream.errors import MillstreamError, Notice
-from millstream.files import Folder, open_folder
+from millstream.files import Folder, Lock, lock, open_folder
 from millstream.operators.retract import OPEN
 from millstream.plan.kept import read_kept
 from millstream.plan.statistics import NOTHING
@@ -41,7 +41,9 @@ class Commit:
     while the state has rows that an earlier strategy emitted open. `measures` is what operators
     took and emitted, `plans` the plans of every query as text, since a plan must not change under
     its state; `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are
-    stored results whose changes were emitted as well.
+    stored results whose changes were emitted as well. `bare` are the queries that got their names
+    from us, None in a commit that does not know it; `gone` the queries that a later script does not
+    have, with the sizes of the results they left; `host` is who made the checkpoint.
     """
 
     batch: int
@@ -60,6 +62,9 @@ class Commit:
     hot: dict[str, Any] = field(default_factory=dict)
     rules: str = "on"
     changes: list[str] = field(default_factory=list)
+    bare: list[str] | None = None
+    gone: dict[str, dict[str, int]] = field(default_factory=dict)
+    host: str = "spark"
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:
@@ -73,18 +78,35 @@ class Commit:
         if head != b"%08x" % zlib.crc32(body):
             return None
         fields = json.loads(body)
-        return Commit(**{"format": 1, **fields, "clock": Clock.from_json(fields["clock"])})
+        known = {f: fields[f] for f in Commit.__dataclass_fields__ if f in fields}
+        return Commit(**{"format": 1, **known, "clock": Clock.from_json(fields["clock"])})
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The folder of a run: commits, state, and Spark's own log of offsets."""
+    """The folder of a run: commits, state, and Spark's own log of offsets, or the plans of the
+    local host.
+
+    `lock` is held by the run that writes to it.
+    """
 
     folder: Folder
+    lock: Lock | None = field(default=None, compare=False)
 
     @staticmethod
-    def at(url: str | Path | Folder) -> Checkpoint:
-        return Checkpoint(open_folder(url))
+    def locked(url: str | Path | Folder) -> Checkpoint:
+        """The checkpoint for a run, the only one on it; an error names the process of another."""
+        folder = open_folder(url)
+        return Checkpoint(folder, lock(folder))
+
+    def release(self) -> None:
+        """Let others use it: the run has ended."""
+        if self.lock is not None:
+            self.lock.release()
+
+    @staticmethod
+    def at(url: str | Path | Folder | Checkpoint) -> Checkpoint:
+        return url if isinstance(url, Checkpoint) else Checkpoint(open_folder(url))
 
     @property
     def commits(self) -> Folder:
@@ -102,8 +124,14 @@ class Checkpoint:
     def spark(self) -> Folder:
         return self.folder.folder("spark")
 
+    @property
+    def plans(self) -> Folder:
+        return self.folder.folder("plans")
+
     def write(self, commit: Commit) -> None:
         """Record a finished batch, and remove older records."""
+        if self.lock is not None:
+            self.lock.check()
         self.commits.put(f"{commit.batch:012d}.json", [commit.to_bytes()])
         for name in self._recorded()[KEPT:]:
             self.commits.remove(name)
@@ -211,56 +239,6 @@ class Checkpoint:
         )
 
 
-def compare(
-    commit: Commit, job: Job, folder: Folder, opening: Set[str] = frozenset()
-) -> list[Notice]:
-    """What a changed script means for a checkpoint: fresh starts give notices, misfits are refused.
-
-    Queries that are `opening` are new, and begin with the content of what runs already.
-    """
-    notices = []
-    for name, stream in job.streams.items():
-        before = commit.streams.get(name)
-        if before is not None and before != stream.declared:
-            raise MillstreamError(
-                f'checkpoint "{folder.shown}" was made with another declaration of stream "{name}"',
-                detail="Its place in the source and its rows in state do not fit the new one.",
-                hint="Declare the stream as before, or start anew with another --checkpoint.",
-            )
-    now = fingerprints(job)
-    for name, mark in now.items():
-        if name not in commit.queries:
-            how = "begins with what runs already" if name in opening else "starts fresh"
-            notices.append(Notice(f'query "{name}" is new on this checkpoint: it {how}'))
-        elif commit.queries[name] == UNREADABLE:
-            notices.append(
-                Notice(
-                    f'the plan of query "{name}" on this checkpoint cannot be read by this '
-                    "version: it starts fresh, and its earlier state and result are dropped"
-                )
-            )
-        elif commit.queries[name] != mark:
-            notices.append(
-                Notice(
-                    f'query "{name}" computes something else than on this checkpoint: '
-                    "it starts fresh, and its earlier state and result are dropped"
-                )
-            )
-    if commit.rules != job.settings.rules:
-        notices.append(Notice(f"rules = {commit.rules} is kept from the checkpoint"))
-    notices += [
-        Notice(f'changes of "{name}" are emitted from now on: rows of before may leave unseen')
-        for name in sorted(job.changes - set(commit.changes))
-        if commit.queries.get(name) == now.get(name)
-    ]
-    for name in commit.queries:
-        if name not in now:
-            notices.append(
-                Notice(f'query "{name}" of this checkpoint is gone: its state is dropped')
-            )
-    return notices
-
-
 def understood(commit: Commit, job: Job) -> Commit:
     """The commit as this version reads it: a query whose plan it cannot read is another query."""
     marks = dict(commit.queries)
@@ -317,7 +295,12 @@ def decided(job: Job, commit: Commit | None) -> Job:
 
 def fingerprints(job: Job) -> dict[str, str]:
     """For every query, a short name of all it computes."""
-    return {q.name: q.plan.fingerprint + q.form for q in job.queries}
+    return {query.name: fingerprint(query) for query in job.queries}
+
+
+def fingerprint(query: Query) -> str:
+    """A short name of all that a query computes, whatever it is called."""
+    return query.plan.fingerprint + query.form
 
 
 def _is_whole(folder: Folder, name: str) -> bool:

@@ -64,7 +64,8 @@ class SourceClock:
     """What is known of one source: its first timestamp, its end, and the clocks of its partitions.
 
     A source that is one sequence has one partition, named "", from its first rows on. `promise` is
-    the heartbeat at which partitions of a stream that Spark feeds begin.
+    the heartbeat at which partitions of a stream that Spark feeds begin, or to which time has gone
+    on after the end.
     """
 
     first: int | None = None
@@ -83,6 +84,12 @@ class SourceClock:
         seen = [p.largest for p in self.partitions.values() if p.largest is not None]
         return max(seen, default=None)
 
+    @property
+    def last(self) -> int | None:
+        """The largest timestamp so far; that of partitions which are no more is not known, and
+        their heartbeat stands for it."""
+        return self.promise if self.largest is None else self.largest
+
     def after(self, headers: Sequence[Header], beat: int) -> SourceClock:
         """The clock after some headers. A partition that is new begins at the heartbeat `beat`."""
         if not headers:
@@ -94,7 +101,7 @@ class SourceClock:
                 partitions[name] = partitions.get(name, begin).after(header)
         return SourceClock(
             first=_least(self.first, *(header.first for header in headers)),
-            promise=self.promise,
+            promise=_most(self.promise, *(h.promise for h in headers if h.partition is None)),
             ended=self.ended or any(h.ended for h in headers if h.partition is None),
             seen=headers[0].now if self.seen is None else self.seen,
             now=max(self.now, *(header.now for header in headers)),
@@ -225,6 +232,7 @@ def _beat(
         for part in sources[n].partitions.values()
         for t in (part.largest, part.promise)
     ]
+    seen += [sources[n].promise for n in (peers if over else together)]
     if all(sources[n].largest is None for n in together):  # tables that have begun, if anything
         seen += [sources[n].first for n in together]
     return max((t for t in seen if t is not None), default=DAWN)

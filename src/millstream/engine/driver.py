@@ -112,6 +112,8 @@ class Driver:
     """What batches have cost in this run, wherever they were carried."""
     summary: Summary = field(default_factory=Summary)
     """What this run has read and emitted."""
+    host: str = "local"
+    """Who carries the job, as its commits say."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -214,7 +216,15 @@ class Driver:
             hot=after.hot.to_json(),
             rules=job.settings.rules,
             changes=sorted(job.changes),
+            bare=[q.name for q in job.queries if q.bare],
+            gone=self._gone(job),
+            host=self.host,
         )
+
+    def _gone(self, job: Job) -> dict[str, dict[str, int]]:
+        """The queries that left results on the checkpoint, and that nobody has written again."""
+        left = {} if self.commit is None else self.commit.gone
+        return {name: sizes for name, sizes in left.items() if name not in fingerprints(job)}
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> Summary:
         """Deliver late and bad rows, then the answers of all queries, in the order of time; answers

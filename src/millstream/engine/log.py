@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from millstream.engine.set_aside import set_log_aside
 from millstream.engine.store import decode, encoded
 from millstream.files import Folder, MissingFile, open_file, open_folder
 
@@ -32,6 +34,12 @@ class ResultLog:
         """Drop what was kept of a result that is no more."""
         log_folder(self.folder, name).remove_all()
 
+    def set_aside(self, name: str, batch: int) -> None:
+        """Keep what a result was up to a batch under another name, as it starts fresh."""
+        logged = log_folder(self.folder, name)
+        beside = partial(_beside, self.folder, name)
+        set_log_aside(logged, beside, f"{batch:012d}{SUFFIX}")
+
     def whole(self, name: str, content: pa.RecordBatch) -> None: ...
 
     def sizes(self) -> dict[str, int]:
@@ -40,6 +48,10 @@ class ResultLog:
         return {}
 
     def close(self) -> None: ...
+
+
+def _beside(root: Folder, name: str, number: int) -> Folder:
+    return log_folder(root, f"{name}.{number}")
 
 
 def log_folder(root: Folder, name: str) -> Folder:

@@ -33,6 +33,10 @@ class Query:
     """The parts of the plan that are views of their own: they are computed anyway."""
     joined: str = ""
     """When it joined a job that was running already; empty for those of the beginning."""
+    bare: bool = False
+    """Whether its name is one of ours: on a checkpoint it is known by what it computes."""
+    reads: tuple[str, ...] = ()
+    """The names it reads, in lower case."""
 
     @property
     def changes_root(self) -> Node:

@@ -44,7 +44,7 @@ class ReadTask:
 
     `prior` is the largest timestamp in slices of the same batch and partition that come before;
     `now` the clock. `partitions` are those of the source that are new or have ended with this
-    batch, each with whether it has ended.
+    batch, each with whether it has ended. `promise` is how far time goes on after the end.
     """
 
     source: str
@@ -53,6 +53,7 @@ class ReadTask:
     ended: bool
     now: int
     partitions: tuple[tuple[str, bool], ...] = ()
+    promise: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -62,13 +63,15 @@ class ReadTask:
             "ended": self.ended,
             "now": self.now,
             "partitions": [list(part) for part in self.partitions],
+            "promise": self.promise,
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> ReadTask:
         slices = tuple(Slice.from_json(s) for s in data["slices"])
         parts = tuple((name, ended) for name, ended in data["partitions"])
-        return ReadTask(data["source"], slices, data["prior"], data["ended"], data["now"], parts)
+        known = data["source"], slices, data["prior"], data["ended"], data["now"], parts
+        return ReadTask(*known, data.get("promise"))
 
 
 def plan_read_tasks(
@@ -228,6 +231,7 @@ def run_read_task(
         Header(name, ended=task.ended, now=task.now)
         for name in (stream.name, *_sides(stream, graph))
     ]
+    endings[0] = replace(endings[0], promise=task.promise)
     if stream.op is not None and stream.is_internal:  # a table that has rows begins with the clock
         endings[0] = replace(endings[0], first=task.now)
     parts = [

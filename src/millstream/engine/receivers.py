@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.connect.parquet_sink import ParquetSink
 from millstream.connect.text_sink import TextSink
 from millstream.engine.outputs import unique_names
+from millstream.engine.set_aside import set_files_aside
 from millstream.engine.spool import Spool
 
 
@@ -55,6 +56,7 @@ class Folder:
 
     Text files grow as the results come; Parquet files are written when the run closes, from a spool
     beside them. After a restart both are cut back to where the last finished batch left them.
+    `aside` are queries that start fresh, with the sizes of the results that they leave.
     """
 
     def __init__(
@@ -63,11 +65,18 @@ class Folder:
         format: str,
         schemas: Mapping[str, pa.Schema],
         sizes: Mapping[str, int] | None = None,
+        aside: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         self.folder = Path(folder)
         self.format = format
         self.schemas = {name: self._named(schema) for name, schema in schemas.items()}
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.kept = [
+            path
+            for query, left in (aside or {}).items()
+            for path in set_files_aside(self.folder, query, format, left)
+        ]
+        """The files of earlier results that were set aside."""
         self._sinks = {
             name: self._open(name, schema, (sizes or {}).get(name))
             for name, schema in self.schemas.items()

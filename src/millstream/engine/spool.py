@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millstream.engine.store import decode, encode
+from millstream.files import writing
 
 LENGTH = struct.Struct("<Q")
 
@@ -18,23 +19,26 @@ class Spool:
 
     def __init__(self, path: Path, size: int | None) -> None:
         self.path = path
-        if size is None:
-            path.write_bytes(b"")
-        self._file = open(path, "r+b")  # noqa: SIM115
-        self._file.truncate(size or 0)
-        self._file.seek(0, 2)
+        with writing(path):
+            if size is None:
+                path.write_bytes(b"")
+            self._file = open(path, "r+b")  # noqa: SIM115
+            self._file.truncate(size or 0)
+            self._file.seek(0, 2)
 
     def append(self, batch: pa.RecordBatch) -> None:
         blob = encode(batch)
-        self._file.write(LENGTH.pack(len(blob)))
-        self._file.write(blob)
+        with writing(self.path):
+            self._file.write(LENGTH.pack(len(blob)))
+            self._file.write(blob)
 
     @property
     def size(self) -> int:
         return self._file.tell()
 
     def flush(self) -> None:
-        self._file.flush()
+        with writing(self.path):
+            self._file.flush()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All that was appended, in order."""

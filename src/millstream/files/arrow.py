@@ -68,7 +68,7 @@ class ArrowFolder:
             self._move(unfinished, final)
         except PROBLEMS as problem:
             error = cannot("written", self, name, problem)
-            raise StoreError(error.message) from problem
+            raise StoreError(error.message, hint=error.hint) from problem
 
     def _write(self, path: str, fill: Fill) -> None:
         try:

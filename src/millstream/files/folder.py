@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from millstream.errors import MillstreamError
+from millstream.files.problems import hint_for, reason
 
 UNFINISHED = ".unfinished"
 """How the name of a file ends that is not whole yet. No folder lists it."""
@@ -83,16 +84,10 @@ class Folder(Protocol):
         """The same folder; what is put into this one outlives the machine's loss of power too."""
 
 
-def reason(problem: BaseException) -> str:
-    """What an error of a file system says, in one line."""
-    text = str(getattr(problem, "strerror", None) or problem).strip()
-    first = (text.splitlines() or [type(problem).__name__])[0][:300]
-    return first[:1].lower() + first[1:]
-
-
 def cannot(what: str, folder: Folder, name: str, problem: BaseException) -> StoreError:
     """The error for a file that cannot be read or written."""
     place = f"{folder.shown}/{name}" if name else folder.shown
     if isinstance(problem, FileNotFoundError):
         return MissingFile(f'"{place}" does not exist')
-    return StoreError(f'"{place}" cannot be {what}: {reason(problem)}')
+    said = f'"{place}" cannot be {what}: {reason(problem)}'
+    return StoreError(said, hint=hint_for(problem))

@@ -12,8 +12,9 @@ from pyarrow import fs
 
 from millstream.errors import MillstreamError
 from millstream.files.arrow import ArrowFolder
-from millstream.files.folder import Folder, StoreError, reason
+from millstream.files.folder import Folder, StoreError
 from millstream.files.local import LocalFolder
+from millstream.files.problems import reason
 
 SCHEMES = ("file", "hdfs", "s3")
 """What people write. `s3a`, as Hadoop calls it, is s3."""

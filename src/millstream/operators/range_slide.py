@@ -49,6 +49,12 @@ class RangeSlide(Node):
         reason = "rows leave in the order they came, slot by slot"
         return windowed(stream, Label(Pattern.WKS, reason))
 
+    def closes(self, last: int) -> int:
+        """The multiple of L at which the last row leaves; of an unbounded range, comes in."""
+        if self.length is None:
+            return -(-last // self.slide) * self.slide
+        return ((last + self.length) // self.slide + 1) * self.slide
+
     @property
     def arrival(self) -> Arrival:
         return Arrival.PASSED

@@ -79,6 +79,10 @@ class Rows(Node):
         ends = Ends.OPEN if self.length is None else Ends.GIVEN
         return replace(left_open(label, bounded=not ever), ends=ends)
 
+    def closes(self, last: int) -> int:
+        """A window by count alone stays as it is: time drives nothing out."""
+        return last if self.length is None else last + self.length + 1
+
     @cached_property
     def row_limit(self) -> int | None:
         return None if self.partition_by else self.count

@@ -27,6 +27,9 @@ class Now(Node):
     def lives(self, stream: Lifetime) -> Lifetime:
         return windowed(stream, Label(Pattern.WKS, "every row leaves at the instant after its own"))
 
+    def closes(self, last: int) -> int:
+        return last + 1
+
     @property
     def has_arrival(self) -> bool:
         return self.input.has_arrival
@@ -57,6 +60,9 @@ class Range(Node):
 
     def lives(self, stream: Lifetime) -> Lifetime:
         return windowed(stream, Label(Pattern.WKS, "every row stays for the same time"))
+
+    def closes(self, last: int) -> int:
+        return last + self.length + 1
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
         return (wanted,)

@@ -28,9 +28,10 @@ class BatchPlanner:
     """Plans batches from the sources of the current job snapshot, for one run.
 
     `failed` gets what went wrong while planning, before Spark hears of it; `rows` says how many
-    rows of a source the next batch may read; `planned` is called for every plan, with whether there
-    is nothing to read. Every client has a thread of its own, so that one who is silent keeps nobody
-    waiting; one plan is made at a time.
+    rows of a source the next batch may read; `closing` gives the read tasks that let time go on
+    when all sources have ended; `planned` is called for every plan, with whether there is nothing
+    to read. Every client has a thread of its own, so that one who is silent keeps nobody waiting;
+    one plan is made at a time.
     """
 
     def __init__(
@@ -39,9 +40,10 @@ class BatchPlanner:
         failed: Callable[[BaseException], None],
         rows: Callable[[], int],
         planned: Callable[[bool], None] = lambda idle: None,
+        closing: Callable[[int], list[ReadTask]] = lambda now: [],
     ) -> None:
         self.job_snapshot, self.failed = job_snapshot, failed
-        self.rows, self.planned = rows, planned
+        self.rows, self.planned, self.closing = rows, planned, closing
         self.fed_to_the_end = False
         self._first = True
         self._folder = tempfile.mkdtemp(prefix="millstream-planner-")
@@ -91,6 +93,7 @@ class BatchPlanner:
             now,
         )
         tasks += self._ends(streams, positions, now)
+        tasks = tasks or self.closing(now)
         tasks = with_ticks(tasks, streams, positions, now, plan["now"])
         known = positions.keys() == plan["positions"].keys()
         idle = known and not tasks

@@ -7,36 +7,28 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
 from millstream.engine.carrier import Carrier, InProcess
-from millstream.engine.checkpoint import (
-    Checkpoint,
-    Commit,
-    compare,
-    decided,
-    fingerprints,
-    settled,
-    understood,
-)
+from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
-from millstream.engine.driver import BatchReport, Driver, Finished
+from millstream.engine.closing import closing_tasks, has_ended
+from millstream.engine.driver import BatchReport
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
-from millstream.engine.live_change import Joined, opened
 from millstream.engine.measures import Measures
 from millstream.engine.placement import DRIVER, Placement
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
-from millstream.engine.states import FileStates
 from millstream.engine.summary import Summary
+from millstream.engine.take_up import take_up
 from millstream.engine.waiting import Watch
 from millstream.engine.work import Work
 from millstream.errors import MillstreamError, Notice
@@ -49,6 +41,9 @@ from millstream.spark.read_task_source import ReadTaskSource
 
 Progress = Callable[[BatchReport], None]
 
+HOST = "spark"
+"""What commits call this host."""
+
 
 class SparkHost:
     """Runs a job on Spark. Queries may be added and dropped between batches with `change`.
@@ -56,6 +51,7 @@ class SparkHost:
     Small batches are carried out in this process, large ones by Spark's executors, whichever is
     cheaper; streams that Spark feeds always go through these. `tell` gets notices, also while the
     job is changed; `waits` those about streams that the run waits for, in a thread of its own.
+    `closes` says that time goes on after the end of bounded input, until every window is closed.
     """
 
     def __init__(
@@ -63,14 +59,17 @@ class SparkHost:
         session: SparkSession,
         job: Job,
         receivers: Callable[[Commit | None], list[Receiver]],
-        checkpoint: str | None = None,
+        checkpoint: str | Checkpoint | None = None,
         follow: bool = False,
         wanted: frozenset[str] | None = None,
         foreign: dict[str, DataFrame] | None = None,
         progress: Progress | None = None,
         tell: Callable[[Notice], None] = lambda notice: None,
         waits: Callable[[Notice], None] = lambda notice: None,
+        restart: Iterable[str] = (),
+        closes: bool = False,
     ) -> None:
+        self.closes = closes
         self.session, self.follow = session, follow
         self.foreign = foreign or {}
         self.progress = progress
@@ -78,39 +77,13 @@ class SparkHost:
         self._temporary = None if checkpoint else tempfile.mkdtemp(prefix="millstream-")
         self.checkpoint = Checkpoint.at(checkpoint or self._temporary or "")
         self._scratch = self._scratch_folder()
-        commit, notices = self.checkpoint.take_up()
-        if commit is not None:
-            commit = understood(commit, job)
-            asked = job
-            compare(commit, asked, self.checkpoint.folder)
-            job = settled(job, commit, self.checkpoint)
-        job = decided(job, commit)
-        buckets = self._bucket_count(job, commit, notices)
-        joined, ran = Joined(job), None
-        if commit is not None:
-            marks = fingerprints(job)
-            known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
-            ran = replace(job, queries=tuple(known))
-            joined = opened(job, ran, commit.batch)
-            job, opening = joined.job, joined.opening.queries
-            notices += compare(commit, asked, self.checkpoint.folder, opening)
+        cores = session.sparkContext.defaultParallelism
+        taken = take_up(self.checkpoint, job, HOST, cores, restart)
         self._tell = tell
-        for notice in notices:
+        for notice in taken.notices:
             tell(notice)
-        self.driver = Driver(
-            job,
-            receivers(commit),
-            FileStates(self.checkpoint.state.url),
-            buckets,
-            frozenset(job.changelog_roots) if wanted is None else wanted,
-            self.checkpoint,
-            commit,
-            Finished.of(commit),
-            None if commit is None else commit.batch,
-            ran,
-            joined.opening,
-            Placement(session.sparkContext.defaultParallelism),
-        )
+        self.driver = taken.driver(self.checkpoint, receivers(taken.commit), HOST, wanted)
+        self.driver.placement = Placement(cores)
         self.lock = threading.Lock()
         self.done = threading.Event()
         self.failure: BaseException | None = None
@@ -153,14 +126,6 @@ class SparkHost:
         self._temporary = tempfile.mkdtemp(prefix="millstream-")
         return LocalFolder(Path(self._temporary))
 
-    def _bucket_count(self, job: Job, commit: Commit | None, notices: list[Notice]) -> int:
-        asked = job.settings.buckets or self.session.sparkContext.defaultParallelism
-        if commit is None or commit.buckets == asked:
-            return asked
-        if job.settings.buckets:
-            notices.append(Notice(f"buckets = {commit.buckets} is kept from the checkpoint"))
-        return commit.buckets
-
     def change(self, job: Job, wanted: frozenset[str] | None = None) -> None:
         """Go on with other queries from the next batch on; operators that stay keep their state."""
         for notice in self.driver.change(job, wanted):
@@ -196,6 +161,7 @@ class SparkHost:
             self._failed,
             lambda: self.driver.batch_rows(self.job.settings.placement),
             lambda idle: self.watch.look(self.job, self.clock, idle),
+            self._closing,
         )
         self.session.dataSource.register(ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
@@ -203,7 +169,15 @@ class SparkHost:
         for name, other in self.foreign.items():
             frame = frame.unionByName(self._packed(name, other))
         writer = frame.writeStream.foreachBatch(self._batch)
-        self._query = writer.option("checkpointLocation", spark_url(self.checkpoint.spark)).start()
+        writer = writer.option("checkpointLocation", spark_url(self.checkpoint.spark))
+        try:
+            self._query = writer.start()
+        except Py4JError as problem:
+            self._planner.close()
+            raise MillstreamError(
+                f"Spark cannot start the run: {_reason(str(problem))}",
+                hint="Look at the folder of the checkpoint, and whether Spark may write there.",
+            ) from problem
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Go on until every source has ended, or until `stop` says so; then close the results."""
@@ -301,13 +275,16 @@ class SparkHost:
         self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:
             self.progress(report)
-        streams, clock = self.job.streams, self.clock
-        if streams and all(n in clock.sources and clock.sources[n].ended for n in streams):
+        if has_ended(self.job, self.clock) and not self._closing(0):
             self.done.set()
 
     def place(self, number: int, tasks: tuple[ReadTask, ...]) -> str:
         """Where a batch with these read tasks is carried out."""
         return self.driver.placement.choose(self.job.settings.placement, tasks)
+
+    def _closing(self, now: int) -> list[ReadTask]:
+        """The read tasks that let time go on after the end, if that was asked for."""
+        return closing_tasks(self.job, self.clock, now) if self.closes else []
 
     def _planned_tasks(self, number: int) -> tuple[ReadTask, ...]:
         """The read tasks of a batch from Spark's log of offsets, where they are before it starts;

@@ -20,12 +20,14 @@ def run_script(
     settings: Mapping[str, str] | None = None,
     restart: bool = False,
     strategies: Sequence[str] = (),
+    close: bool = False,
 ) -> dict[str, pa.Table]:
     """The results of a script over bounded sources, by name.
 
     A stored result stands under its name, its changes under `<name>.changes`; late and bad rows
     under `<stream>.late` and `<stream>.errors`. With `restart`, everything the job knows goes to
-    disk and is read again after every batch; `strategies` are taken in turn then.
+    disk and is read again after every batch; `strategies` are taken in turn then. With `close`,
+    time goes on after the last row until every window is closed.
     """
     database = Database(base=str(base), tell=lambda text: None)
     for name, value in (settings or {}).items():
@@ -34,7 +36,7 @@ def run_script(
     job = database.job(frozenset(database.queries))
     kept = KeptResults()
     receivers: list[Receiver] = [kept]
-    host = LocalHost(job, database.sources(follow=False), receivers)
+    host = LocalHost(job, database.sources(follow=False), receivers, closes=close)
     if restart:
         with tempfile.TemporaryDirectory() as folder:
             turns = itertools.cycle(strategies or [None])
