@@ -27,6 +27,11 @@ def test_statements_of_the_command_line(shell: Shell, bids: Path) -> None:
     assert shell.out == "ts,item,price\n2,clock,35.0\n8,kite,40.0\n"
 
 
+def test_lines_of_the_command_line_count_by_themselves(shell: Shell, bids: Path) -> None:
+    assert shell("run", bids, *LOCAL, "-e", "SELECT pric FROM bids") == 1
+    assert shell.err.splitlines()[1:3] == ["   1 | SELECT pric FROM bids", "     |        ^^^^"]
+
+
 def test_paths_are_relative_to_the_script(
     shell: Shell, bids: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,7 +138,9 @@ def test_from_the_command_line(devices, monkeypatch):
         words = f"run script.sql --out out{rows} --host local --set batch_rows={rows}"
         monkeypatch.chdir(devices)
         monkeypatch.setattr("sys.argv", ["millstream", *words.split()])
-        main()
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert left.value.code == 0
     for name in ("q1", "q2", "q3"):
         text = (devices / f"out1/{name}.csv").read_text()
         assert text == (devices / f"out1000/{name}.csv").read_text()

@@ -27,6 +27,7 @@ def _shown(finding: Finding, script: Script) -> str:
     where = script.where(finding.place)
     about = finding.about
     if isinstance(about, MillstreamError):
+        about.place = None if about.place is None else script.shown(about.place)
         return f"{where}: error: {about.render()}"
     return f"{where}: notice: {about.render()}"
 

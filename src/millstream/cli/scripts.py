@@ -36,10 +36,15 @@ class Script:
         """A place as compilers write it: name, line and column."""
         if place is None:
             return self.name
+        name = self.name if place.start < self.own else COMMAND_LINE
+        place = self.shown(place)
+        return f"{name}:{place.line}:{place.column}"
+
+    def shown(self, place: Place) -> Place:
+        """The place in the part that its author wrote: lines of the command line count from 1."""
         if place.start < self.own:
-            return f"{self.name}:{place.line}:{place.column}"
-        before = self.text.count("\n", 0, self.own)
-        return f"{COMMAND_LINE}:{place.line - before}:{place.column}"
+            return place
+        return Place(self.text[self.own :], place.start - self.own, place.end - self.own)
 
 
 def read_script(path: Path | None, statements: tuple[str, ...] = ()) -> Script:
@@ -74,7 +79,11 @@ def load(
     database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     if checkpoint is not None:
         database.recall(str(checkpoint))
-    database.execute(script.text)
+    try:
+        database.execute(script.text)
+    except MillstreamError as error:
+        error.place = None if error.place is None else script.shown(error.place)
+        raise
     return database
 
 
