@@ -104,7 +104,7 @@ def test_what_cannot_be_written_is_an_ordinary_error(spark, folder: Path, part: 
     with millstream.connect(spark=spark, base=str(folder), checkpoint=str(checkpoint)) as db:
         db.execute(BIDS)
         db.query(COUNT)
-        with pytest.raises(millstream.MillstreamError):
+        with pytest.raises(millstream.MillstreamError, match=str(checkpoint / part)):
             db.run()
         (checkpoint / part).unlink()
         db.run()

@@ -38,6 +38,7 @@ from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
+from millstream.spark.worker_errors import as_raised
 
 Progress = Callable[[BatchReport], None]
 
@@ -215,7 +216,7 @@ class SparkHost:
             failure = None if self._refused else self._query.exception()
             self._query = None
             if self.failure is not None:
-                raise self.failure
+                raise as_raised(self.failure)
             if failure is not None:
                 raise MillstreamError(f"the run was stopped by an error: {_reason(str(failure))}")
         self.finish()
