@@ -29,7 +29,8 @@ class Checkpointed:
     def __init__(
         self, script: str, base: Path, folder: Path | Folder, settings: dict[str, str]
     ) -> None:
-        self.session = Database(base=str(base), tell=lambda text: None)
+        known = str(folder) if isinstance(folder, Path) else None
+        self.session = Database(base=str(base), tell=lambda text: None, checkpoint=known)
         for name, value in settings.items():
             self.session.pin(name, value)
         self.session.execute(script)

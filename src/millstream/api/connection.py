@@ -83,10 +83,10 @@ class Connection:
     ) -> None:
         self._spark, self._master = spark, master
         self._checkpoint = checkpoint
-        self.database = Database(base=base)
+        self.database = Database(base=base, follow=True, checkpoint=checkpoint)
         self.callbacks = Subscribers(self.database.delivery)
         self.notices: list[Notice] = []
-        """What the last start said about its checkpoint."""
+        """What the last start said about its checkpoint, and what was inferred since."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
         self.database.events.subscribe(lambda event: self.notices.append(event.notice), Noticed)
         for name, value in settings.items():
@@ -130,9 +130,10 @@ class Connection:
     ) -> None:
         """Declare a stream that comes from a Spark streaming DataFrame.
 
-        `order_by` is a timestamp or integer column, or "current_time". `slack`, `ahead` and `idle`
-        are lengths of time such as "5 seconds"; for a stream ordered by an integer, `slack` and
-        `ahead` are numbers. A number stands for microseconds where a time is meant.
+        `order_by` is a timestamp or integer column, or "current_time". A column that counts a unit
+        of time is given with it, as "t seconds". `slack`, `ahead` and `idle` are lengths of time
+        such as "5 seconds"; for a stream ordered by an integer without a unit, `slack` and `ahead`
+        are numbers. A number stands for microseconds where a time is meant.
         """
         self._check_stopped("stream")
         self.database.add_stream(stream_of(name, frame, order_by, slack, ahead, idle))

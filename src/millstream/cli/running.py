@@ -50,7 +50,7 @@ def run_script(options: Options) -> None:
     _check_folder("out", options.out)
     if options.checkpoint is not None:
         _check_checkpoint(options.checkpoint)
-    database = load(options.script, options.settings, tell=print)
+    database = load(options.script, options.settings, print, options.follow, options.checkpoint)
     if not database.streams:
         say("the script declares no stream: there is nothing to run")
         return
@@ -60,7 +60,6 @@ def run_script(options: Options) -> None:
     for query in database.queries.values():
         for notice in query.notices:
             say(notice.render())
-    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     failure: BaseException | None = None
     try:
         if options.host == "local":
@@ -81,8 +80,14 @@ def _shown(database: Database, options: Options) -> frozenset[str]:
     return frozenset(q.name for q in database.queries.values() if q.form == COMPLETE)
 
 
-def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> Database:
-    """A database that has carried out the script."""
+def load(
+    path: Path,
+    settings: tuple[str, ...],
+    tell: Callable[[str], None],
+    follow: bool = False,
+    checkpoint: str | None = None,
+) -> Database:
+    """A database that has carried out the script; its notices are told as they come."""
     try:
         if (size := path.stat().st_size) > LARGEST_SCRIPT:
             raise MillstreamError(
@@ -104,7 +109,9 @@ def load(path: Path, settings: tuple[str, ...], tell: Callable[[str], None]) -> 
     except (OSError, ValueError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise MillstreamError(f'script "{path}" cannot be read: {reason}') from None
-    database = Database(base=str(path.absolute().parent), tell=tell)
+    base = str(path.absolute().parent)
+    database = Database(base, tell, follow=follow, checkpoint=checkpoint)
+    database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

@@ -7,17 +7,32 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from millstream.catalog import Stream
+from millstream.connect.connector import Inferred
 from millstream.connect.registry import connector_of
 from millstream.connect.source import Source
 from millstream.connect.statements import spool_of
+from millstream.errors import MillstreamError
 
-__all__ = ["open_source", "open_stream", "spool_of", "stream_of"]
+__all__ = ["infer_columns", "open_source", "open_stream", "spool_of", "stream_of"]
 
 
 def open_stream(stream: Stream, follow: bool) -> Source:
     """The source of a declared stream, or of the modifications of a table."""
     assert stream.source is not None
     return connector_of(stream.source).open(stream, follow)
+
+
+def infer_columns(stream: Stream) -> Inferred:
+    """The columns that the source of a stream has, for one that is declared without any."""
+    assert stream.source is not None
+    infer = connector_of(stream.source).infer
+    if infer is None:
+        raise MillstreamError(
+            f'the columns of "{stream.name}" cannot be inferred from its source',
+            detail="They are inferred from CSV, JSON lines and Parquet files only.",
+            hint=f"Declare them: {stream.name} (column type, …).",
+        )
+    return infer(stream)
 
 
 def open_source(

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from millstream.bind import bind_derived, bind_query, bind_stream, bind_table, outermost
+from millstream.bind import (
+    bind_derived,
+    bind_query,
+    bind_stream,
+    bind_table,
+    outermost,
+    with_columns,
+)
 from millstream.bind import source_fault as fault_in
 from millstream.bind.names.script_order import script_order
 from millstream.catalog import Reader, Stream, Table, View
+from millstream.connect.files.file_order import order_notice
 from millstream.connect.opening import open_stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
 from millstream.database.dropping import drop
-from millstream.database.events import Event, NameDefined, QueryRegistered, SettingChanged
+from millstream.database.events import (
+    Event,
+    NameDefined,
+    Noticed,
+    QueryRegistered,
+    SettingChanged,
+)
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.registry import query_of
 from millstream.engine.holdings import Held
@@ -39,13 +54,17 @@ from millstream.lang import (
 )
 from millstream.settings import Settings
 
+Declaration = TypeVar("Declaration", CreateStream, CreateTable)
+
 
 @dataclass
 class Draft:
     """Carries statements out on its own contents, and collects what is to happen if all succeed.
 
     `texts` is what SHOW, DESCRIBE and EXPLAIN have to say, `events` what was defined and dropped,
-    `watched` the new tables that are to be read from their databases while the job runs.
+    `watched` the new tables that are to be read from their databases while the job runs. With
+    `follow`, a source may be declared before its first file is there; `remembered` gives the whole
+    declaration of a stream whose columns were inferred when its checkpoint began.
     """
 
     contents: Contents
@@ -55,6 +74,8 @@ class Draft:
     texts: list[str] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     watched: list[Table] = field(default_factory=list)
+    follow: bool = False
+    remembered: Callable[[str], str | None] = lambda name: None
 
     def execute(self, text: str) -> list[Query]:
         """Carry out a script; gives the queries it registered, in the order they are written in."""
@@ -70,7 +91,7 @@ class Draft:
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
         if stream.source is not None:
-            open_stream(stream, follow=False)
+            self._open(stream, self.follow)
         self.contents.catalog.add(stream)
         self.events.append(NameDefined("stream", stream.name))
 
@@ -140,7 +161,8 @@ class Draft:
 
     def _declare_stream(self, statement: CreateStream) -> None:
         self.contents.catalog.check_free(statement.name)
-        stream = bind_stream(statement, self.base)
+        statement, text = self._with_columns(statement)
+        stream = replace(bind_stream(statement, self.base), inferred=text)
         try:
             self.add_stream(stream)
         except MillstreamError as error:
@@ -148,13 +170,35 @@ class Draft:
 
     def _declare_table(self, statement: CreateTable) -> None:
         self.contents.catalog.check_free(statement.name)
-        table = bind_table(statement, TableFiles(self.base), self.base)
+        statement, text = self._with_columns(statement)
+        try:
+            table = replace(bind_table(statement, TableFiles(self.base), self.base), inferred=text)
+        except MillstreamError as error:
+            if text is not None and error.detail is None:
+                error.detail = f"Its columns were inferred: {text}"
+            raise
         if table.changes is not None:
+            changes = replace(table.changes, inferred=text)
+            table = replace(table, changes=changes)
             try:
-                open_stream(table.changes, follow=False)
+                self._open(changes, follow=False)
             except MillstreamError as error:
                 raise error.at(fault_in(statement, error)) from None
         self.add_table(table)
+
+    def _open(self, stream: Stream, follow: bool) -> None:
+        """See that a source can be read, and in which order its files are."""
+        notice = order_notice(open_stream(stream, follow), stream)
+        if notice is not None:
+            self.events.append(Noticed(notice))
+
+    def _with_columns(self, statement: Declaration) -> tuple[Declaration, str | None]:
+        """A declaration with its columns; if these were inferred, the text of all of it, too."""
+        if statement.columns:
+            return statement, None
+        completed = with_columns(statement, self.base, self.remembered(statement.name))
+        self.events.append(Noticed(completed.notice))
+        return completed.statement, completed.text
 
     def _name_query(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
         name, catalog = statement.name, self.contents.catalog

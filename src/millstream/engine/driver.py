@@ -197,6 +197,7 @@ class Driver:
             hot=after.hot.to_json(),
             rules=job.settings.rules,
             changes=sorted(job.changes),
+            inferred={n.lower(): s.inferred for n, s in job.streams.items() if s.inferred},
         )
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
