@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.checkpointed import Checkpointed
+from millstream.cli.main import main
+from millstream.cli.running import load
 from millstream.connect.files import inference
 from millstream.connect.files.cell_types import type_of_cells
 from millstream.database import Database
@@ -206,3 +209,30 @@ def test_a_file_that_grew_is_the_same_stream(tmp_path: Path) -> None:
     other = script.replace("'b.csv'", "'b.csv' WITH (delimiter = ',')")
     with pytest.raises(MillstreamError, match="another declaration"):
         Checkpointed(other, tmp_path, folder, {})
+
+
+def test_the_command_line_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "b.csv").write_text("t,x\n1,1\n")
+    script = tmp_path / "script.sql"
+    script.write_text("CREATE STREAM b ORDER BY t SOURCE 'b.csv'; SELECT x FROM b;")
+    monkeypatch.setattr(sys, "argv", ["millstream", "run", str(script), "--host", "local"])
+    main()
+    out, err = capfd.readouterr()
+    said = " ".join(err.split())
+    assert "CREATE STREAM b (t bigint, x bigint) ORDER BY t SOURCE 'b.csv';" in said
+    assert said.count("CREATE STREAM") == 1
+    assert "q1: 1,1" in out
+
+
+def test_a_followed_folder_may_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    script = tmp_path / "script.sql"
+    script.write_text("CREATE STREAM b (t int) ORDER BY t SOURCE 'in'; SELECT t FROM b;")
+    with pytest.raises(MillstreamError, match='folder "in" has no files'):
+        load(script, (), print)
+    assert load(script, (), print, follow=True).sources(follow=True).keys() == {"b"}
+    script.write_text("CREATE STREAM b ORDER BY t SOURCE 'in';")
+    with pytest.raises(MillstreamError, match="no file yet that columns could be inferred from"):
+        load(script, (), print, follow=True)

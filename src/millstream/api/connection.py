@@ -51,6 +51,10 @@ def connect(
     """
     if checkpoint is not None:
         open_folder(checkpoint)  # what is wrong with the URL is said here
+    if spark is not None:
+        from millstream.spark.workers_python import check_python
+
+        check_python(spark)
     return Connection(spark, master, checkpoint, settings or {}, base)
 
 
@@ -218,6 +222,7 @@ class Connection:
     def _make_host(self, follow: bool) -> SparkHost:
         from millstream.spark.host import SparkHost
 
+        self.database.sources(follow)  # a fault in a source is raised before Spark starts
         spark, events = self.spark, self.database.events
 
         def report(batch: Any) -> None:

@@ -43,6 +43,7 @@ from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
+from millstream.spark.workers_python import explained
 
 Progress = Callable[[BatchReport], None]
 
@@ -228,6 +229,9 @@ class SparkHost:
             if self.failure is not None:
                 raise self.failure
             if failure is not None:
+                known = explained(failure)
+                if isinstance(known, MillstreamError):
+                    raise known
                 raise MillstreamError(f"the run was stopped by an error: {_reason(str(failure))}")
         self.finish()
 
@@ -271,7 +275,7 @@ class SparkHost:
                 raise
 
     def _failed(self, error: BaseException) -> None:
-        self.failure = self.failure or error
+        self.failure = self.failure or explained(error)
 
     def _run(self, frame: DataFrame, number: int) -> None:
         if self.foreign:

@@ -125,7 +125,8 @@ def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
     elif os.path.isdir(path):
         if not files.all() and not follow:
             raise MillstreamError(
-                f'folder "{url}" has no files', hint="Put a file into it, or run with --follow."
+                f'folder "{url}" has no files',
+                hint="Put a file into it, or follow it (--follow, db.start()).",
             )
     elif not os.path.exists(path):
         raise MillstreamError(f'file "{url}" does not exist', hint=nearby(path))
