@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from millstream.errors import MillstreamError
 from millstream.testing import run_script
 
 NINE = 1714557600 - 3600
@@ -17,7 +18,8 @@ NINE = 1714557600 - 3600
 
 
 def rows(table: pa.Table) -> list[tuple]:
-    return [tuple(row.values()) for row in table.to_pylist()]
+    """Its rows; two columns may have the same name."""
+    return list(zip(*(column.to_pylist() for column in table.columns)))
 
 
 @pytest.mark.parametrize("batch", ["1", "3", "1000"])
@@ -97,3 +99,39 @@ def test_a_limit_ahead_has_a_unit(tmp_path: Path) -> None:
     )
     assert found["q1"].column("t").to_pylist() == [10, 70]
     assert found["s.errors"].column("seq").to_pylist() == [2]
+
+
+def test_a_table_whose_changes_have_seconds(tmp_path: Path) -> None:
+    """It joins a stream of timestamps; its slack has a unit, and `ts` stays the integer it is."""
+    (tmp_path / "b.csv").write_text("at,item\n1970-01-01 00:01:30,pen\n1970-01-01 00:03:00,pen\n")
+    (tmp_path / "p.csv").write_text("op,ts,item,price\nc,60,pen,2\nu,120,pen,3\nu,100,pen,9\n")
+    script = """
+      CREATE STREAM b (at timestamp, item string) ORDER BY at SOURCE 'b.csv';
+      CREATE TABLE p (item string, price int) KEY (item) NON RETROACTIVE SLACK 10 Seconds
+        SOURCE 'p.csv' WITH (time = 'seconds');
+      SELECT Istream(b.at, price) FROM b [Now] b, p WHERE b.item = p.item;
+    """
+    found = run_script(script, tmp_path)
+    minutes = [dt.datetime(1970, 1, 1, 0, 1, 30), dt.datetime(1970, 1, 1, 0, 3)]
+    assert rows(found["q1"]) == [(minutes[0], minutes[0], 2), (minutes[1], minutes[1], 3)]
+    late = dt.datetime(1970, 1, 1, 0, 1, 40)
+    assert rows(found["p.late"]) == [(late, "u", 100, "pen", 9)]
+    own = script.replace("(item string, price int)", "(item string, price int, ts int)")
+    assert rows(run_script(own, tmp_path)["q1"]) == rows(found["q1"])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("(a int) WITH (time = 'seconds')", "has no source of changes"),
+        ("(a int) SOURCE 'a.csv' WITH (time = 'milliseconds')", "has no source of changes"),
+        ("(ts timestamp) SOURCE 'c.csv' WITH (time = 'seconds')", 'column "ts" is a timestamp'),
+        ("(a int) SOURCE 'c.csv' WITH (time = 'weeks')", 'is "weeks", which does not exist'),
+    ],
+)
+def test_a_table_without_changes_has_no_seconds(tmp_path: Path, table: str, message: str) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    (tmp_path / "c.csv").write_text("op,ts,a\n+,1,1\n")
+    with pytest.raises(MillstreamError) as caught:
+        run_script(f"CREATE TABLE t {table}", tmp_path)
+    assert message in caught.value.message and caught.value.place is not None
