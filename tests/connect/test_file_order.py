@@ -110,3 +110,16 @@ def test_times_in_seconds_are_compared_in_time(tmp_path: Path) -> None:
     script = STREAM.format("days").replace("ORDER BY t", "ORDER BY t SECONDS SLACK {} Seconds")
     assert notices(tmp_path, script.format(10)) == []
     assert len(notices(tmp_path, script.format(9))) == 1
+
+
+def test_the_tenth_file_of_a_followed_folder(tmp_path: Path) -> None:
+    """By letters, 10 would come before 9, which is being read, and would never be read itself."""
+    write(tmp_path / "days", "9.csv", 9)
+    source = open_source("days", "s", SCHEMA, {}, str(tmp_path), follow=True)
+    slices, position, _ = source.plan(source.start(), 10)
+    assert source.read(slices[0], ["t"]).rows.column(0).to_pylist() == [9]
+    write(tmp_path / "days", "10.csv", 10)
+    slices, position, _ = source.plan(position, 10)
+    assert source.read(slices[0], ["t"]).rows.column(0).to_pylist() == [10]
+    write(tmp_path / "days", "2.csv", 2)
+    assert source.plan(position, 10)[0] == [], "it has no place in the sequence any more"
