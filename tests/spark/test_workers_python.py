@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,3 +77,33 @@ def test_a_cluster_that_failed_is_explained() -> None:
     assert isinstance(told, MillstreamError) and "no millstream" in told.message
     other = RuntimeError("disk full")
     assert explained(other) is other
+
+
+SESSION = """
+import millstream
+from millstream.spark.java import find_java
+from pyspark.sql import SparkSession
+
+find_java()
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+try:
+    millstream.connect(spark=session)
+except millstream.MillstreamError as error:
+    print(error.render())
+"""
+
+
+@pytest.mark.slow
+def test_a_session_that_was_made_with_another_python(tmp_path: Path) -> None:
+    """What is asked is what Spark would start: the setting of a session that somebody has made."""
+    other = interpreter(tmp_path, "echo 3.8")
+    done = subprocess.run(
+        [sys.executable, "-c", SESSION],
+        env={**os.environ, "PYSPARK_PYTHON": other, "SPARK_LOCAL_IP": "127.0.0.1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert f'would run Python 3.8 ("{other}")' in done.stdout, done.stderr
+    assert f"hint: Set PYSPARK_PYTHON={sys.executable}" in done.stdout
