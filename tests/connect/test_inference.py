@@ -233,6 +233,13 @@ def test_a_followed_folder_may_be_empty(tmp_path: Path) -> None:
     with pytest.raises(MillstreamError, match='folder "in" has no files'):
         load(script, (), print)
     assert load(script, (), print, follow=True).sources(follow=True).keys() == {"b"}
+    for source in ("'*.csv'", "'in' WITH (partitions = 'folders')", "'in' WITH (format = 'csv')"):
+        script.write_text(f"CREATE STREAM b (t int) ORDER BY t SOURCE {source};")
+        assert load(script, (), print, follow=True).streams.keys() == {"b"}
+    (tmp_path / "broken.parquet").write_text("")
+    script.write_text("CREATE STREAM b (t int) SOURCE 'broken.parquet';")
+    with pytest.raises(MillstreamError, match="cannot be read as Parquet"):
+        load(script, (), print, follow=True)
     script.write_text("CREATE STREAM b ORDER BY t SOURCE 'in';")
     with pytest.raises(MillstreamError, match="no file yet that columns could be inferred from"):
         load(script, (), print, follow=True)

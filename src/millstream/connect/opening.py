@@ -8,18 +8,32 @@ import pyarrow as pa
 
 from millstream.catalog import Stream
 from millstream.connect.connector import Inferred
+from millstream.connect.files.formats import WaitingSource
+from millstream.connect.files.parquet_source import ParquetSource
+from millstream.connect.files.text_source import TextSource
+from millstream.connect.partitioned import PartitionedSource
 from millstream.connect.registry import connector_of
 from millstream.connect.source import Source
 from millstream.connect.statements import spool_of
 from millstream.errors import MillstreamError
 
-__all__ = ["infer_columns", "open_source", "open_stream", "spool_of", "stream_of"]
+__all__ = ["infer_columns", "is_waiting", "open_source", "open_stream", "spool_of", "stream_of"]
 
 
 def open_stream(stream: Stream, follow: bool) -> Source:
     """The source of a declared stream, or of the modifications of a table."""
     assert stream.source is not None
     return connector_of(stream.source).open(stream, follow)
+
+
+def is_waiting(source: Source) -> bool:
+    """Whether a source that is followed has no file yet."""
+    match source:
+        case PartitionedSource():
+            return not source.of.names()
+        case WaitingSource() | TextSource() | ParquetSource():
+            return source.files.first() is None
+    return False
 
 
 def infer_columns(stream: Stream) -> Inferred:

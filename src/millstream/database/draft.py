@@ -18,7 +18,7 @@ from millstream.bind import source_fault as fault_in
 from millstream.bind.names.script_order import script_order
 from millstream.catalog import Reader, Stream, Table, View
 from millstream.connect.files.file_order import order_notice
-from millstream.connect.opening import open_stream
+from millstream.connect.opening import is_waiting, open_stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
@@ -187,8 +187,17 @@ class Draft:
         self.add_table(table)
 
     def _open(self, stream: Stream, follow: bool) -> None:
-        """See that a source can be read, and in which order its files are."""
-        notice = order_notice(open_stream(stream, follow), stream)
+        """See that a source can be read, and in which order its files are.
+
+        Only a source that has nothing yet is opened as one that is followed: a file that is there
+        must be right.
+        """
+        try:
+            source = open_stream(stream, follow=False)
+        except MillstreamError:
+            if not follow or not is_waiting(source := open_stream(stream, follow=True)):
+                raise
+        notice = order_notice(source, stream)
         if notice is not None:
             self.events.append(Noticed(notice))
 
