@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import builtin
+from millstream.algebra.lengths import UNITS
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
@@ -31,12 +32,15 @@ class Stream:
     """A declared stream: its columns, its time, and where it comes from.
 
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
-    `slack`, `ahead` are in the units of the domain, `idle` in microseconds of the clock. `of` is
-    set for streams that belong to something else and have no late or bad rows of their own, such as
-    side streams. A `foreign` stream comes as a Spark DataFrame, in partitions side by side.
+    `unit` is that of an integer column which counts a unit of time, `second` for example: instants
+    are microseconds then. `slack`, `ahead` are in the units of the domain, `idle` in microseconds
+    of the clock. `of` is set for streams that belong to something else and have no late or bad rows
+    of their own, such as side streams. A `foreign` stream comes as a Spark DataFrame, in partitions
+    side by side.
 
     The modifications of a table are a stream, too: `op` is the column that says what each of them
     does, `keyed` whether the table has a key, and `rows` are those that statements have made.
+    `inferred` is the whole declaration of a stream whose columns were inferred.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Stream:
     op: str | None = None
     keyed: bool = False
     rows: pa.RecordBatch | None = field(default=None, compare=False, repr=False)
+    inferred: str | None = field(default=None, compare=False, repr=False)
+    unit: str | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -66,10 +72,15 @@ class Stream:
     def domain(self) -> Domain:
         if self.order_by is None:
             return Domain.ARRIVAL
-        if self.is_internal:
+        if self.is_internal or self.unit is not None:
             return Domain.TIMESTAMP
         kind = self.schema.field(self.order_by).type
         return Domain.TIMESTAMP if kind == TIMESTAMP else Domain.INTEGER
+
+    @property
+    def scale(self) -> int:
+        """How many units of the domain one unit of the order column is."""
+        return 1 if self.unit is None else UNITS[self.unit]
 
     @cached_property
     def declared(self) -> str:
@@ -86,6 +97,7 @@ class Stream:
                 self.ahead,
                 self.idle,
                 *((self.op, self.keyed) if self.op else ()),
+                *((self.unit,) if self.unit else ()),
             )
         )
         return hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -105,6 +117,7 @@ class Table:
 
     `non_retroactive` says that a modification only meets stream elements after it. One that is in a
     database is read again every so many microseconds (`every`); `source` may hold a password.
+    `inferred` is the whole declaration of a table whose columns were inferred.
     """
 
     name: str
@@ -116,6 +129,7 @@ class Table:
     source: str | None = field(default=None, repr=False)
     options: tuple[tuple[str, str], ...] = ()
     every: int | None = None
+    inferred: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_static(self) -> bool:

@@ -117,7 +117,7 @@ def test_a_pattern_of_folders(tmp_path):
         ("devices/attic/1.csv", FOLDERS, 'folder "devices/attic/1.csv" does not exist',
          "With partitions = 'folders' the source is a folder of folders."),
         ("devices/attic", FOLDERS, '"devices/attic" has no folders with files',
-         "Put files into folders in it, or run with --follow."),
+         "Put files into folders in it, or follow it (--follow, db.start())."),
         ("devices", {"partitions": "files"}, 'option "partitions" is "files", which does not exist',
          "Use folders."),
         ("devices", {"partition": "folders"}, None, None),

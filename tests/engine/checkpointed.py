@@ -24,7 +24,8 @@ class Checkpointed:
         settings: dict[str, str],
         restart: tuple[str, ...] = (),
     ) -> None:
-        self.session = Database(base=str(base), tell=lambda text: None)
+        known = str(folder) if isinstance(folder, Path) else None
+        self.session = Database(base=str(base), tell=lambda text: None, checkpoint=known)
         for name, value in settings.items():
             self.session.pin(name, value)
         self.session.execute(script)

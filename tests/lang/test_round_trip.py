@@ -40,6 +40,16 @@ CASES = [
         "SELECT x.a FROM (ISTREAM(SELECT a FROM s)) [ROWS 3] AS x",
     ),
     ("SELECT streamed distinct a FROM t", "SELECT STREAMED DISTINCT a FROM t"),
+    (
+        "create stream s order by t secs slack 1 min source 'x.csv' with (header = 'true')",
+        "CREATE STREAM s ORDER BY t SECONDS SLACK 1 MINUTE SOURCE 'x.csv' WITH ('header' = 'true')",
+    ),
+    (
+        "CREATE STREAM s (t int) SOURCE 'x.csv' ORDER BY t milliseconds",
+        "CREATE STREAM s (t int) ORDER BY t MILLISECONDS SOURCE 'x.csv'",
+    ),
+    ("CREATE TABLE t NON RETROACTIVE SOURCE 'x'", "CREATE TABLE t NON RETROACTIVE SOURCE 'x'"),
+    ("CREATE TABLE t SOURCE 'x' KEY (a)", "CREATE TABLE t KEY (a) SOURCE 'x'"),
     ("SELECT COMPLETE * FROM t", "SELECT COMPLETE * FROM t"),
     ("SELECT complete * 2, streamed FROM t", "SELECT complete * 2, streamed FROM t"),
     (

@@ -33,6 +33,15 @@ def test_a_few_cases_quickly(focus: str) -> None:
         check(seed, {"batch_rows": "7"}, only=focus)
 
 
+def test_streams_in_seconds_beside_timestamps() -> None:
+    """Few of the cases have them, so some are sought out."""
+    cases = ((seed, random_case(seed)) for seed in range(500_000, 500_200))
+    found = [seed for seed, case in cases if any(s.in_seconds for s in case.streams)]
+    assert len(found) > 5
+    for seed in found[:5]:
+        check(seed, {"batch_rows": "3"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("focus", FOCUSES)
 def test_every_construct_agrees(focus: str) -> None:

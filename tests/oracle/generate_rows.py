@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
 
-from .spec import Columns, Row, StreamSpec, TableSpec
+from .spec import EPOCH, Columns, Row, StreamSpec, TableSpec
 
 SECOND = 1_000_000
 START = datetime(2024, 1, 1)
@@ -62,15 +62,17 @@ def small_stream(rng: Random, name: str, ground: Ground, most: int) -> StreamSpe
     columns += [("c", "string")]
     if rng.random() < 0.25:
         del columns[rng.randrange(1, 3)]
-    time = "timestamp" if ground.domain == "timestamp" else "bigint"
+    in_seconds = ground.domain == "timestamp" and rng.random() < 0.4
+    time = "timestamp" if ground.domain == "timestamp" and not in_seconds else "bigint"
     columns.insert(rng.choice((0, len(columns))), ("ts", time))
     count = rng.choice((most // 2, most, most, most, rng.randint(0, most)))
     slack = rng.choice((0, 0, 0, 1, 2, 3))
     times: list = small_times(rng, ground.start, count, slack)
     if ground.domain == "timestamp":
-        times = [seconds_after(t, 0) for t in times]
+        start = int((START - EPOCH).total_seconds())
+        times = [start + t if in_seconds else seconds_after(t, 0) for t in times]
     rows = [with_time(tuple(columns), ground_row(rng, ground, columns), t) for t in times]
-    return StreamSpec(name, tuple(columns), "ts", slack * ground.unit, tuple(rows))
+    return StreamSpec(name, tuple(columns), "ts", slack * ground.unit, tuple(rows), in_seconds)
 
 
 def small_times(rng: Random, start: int, count: int, slack: int) -> list[int]:

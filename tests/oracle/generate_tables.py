@@ -18,7 +18,11 @@ from .spec import (
     Update,
 )
 
-SPELLINGS = {"+": ("insert", "+"), "u": ("update", "u"), "-": ("delete", "-")}
+SPELLINGS = {
+    "+": ("insert", "+", "c", "r", "I"),
+    "u": ("update", "u", "U"),
+    "-": ("delete", "-", "d", "D"),
+}
 
 
 def changing_table(rng: Random, name: str, ground: Ground) -> TableSpec:

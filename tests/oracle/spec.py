@@ -17,19 +17,25 @@ class SpecError(Exception):
 
 @dataclass(frozen=True)
 class StreamSpec:
-    """A base stream and its rows in the order of arrival; latent when `order_by` is None."""
+    """A base stream and its rows in the order of arrival; latent when `order_by` is None.
+
+    With `in_seconds`, its order column is an integer that counts seconds.
+    """
 
     name: str
     columns: Columns
     order_by: str | None
     slack: int = 0
     rows: tuple[Row, ...] = ()
+    in_seconds: bool = False
 
     @property
     def domain(self) -> str:
         """`integer`, `timestamp`, or `latent` (the instants are arrival numbers)."""
         if self.order_by is None:
             return "latent"
+        if self.in_seconds:
+            return "timestamp"
         return "timestamp" if dict(self.columns)[self.order_by] == "timestamp" else "integer"
 
 

@@ -70,6 +70,7 @@ def script_sql(script: Script) -> str:
 
 def stream_sql(stream: StreamSpec) -> str:
     order = f" ORDER BY {stream.order_by}" if stream.order_by else ""
+    order += " SECONDS" if stream.in_seconds else ""
     slack = f" SLACK {duration_sql(stream.slack, stream.domain)}" if stream.slack else ""
     head = f"CREATE STREAM {stream.name} ({columns_sql(stream)})"
     return f"{head}{order}{slack} SOURCE '{stream.name}.csv'"

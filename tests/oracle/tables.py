@@ -6,7 +6,11 @@ from .facts import Fact, Timeline
 from .spec import Change, Delete, Insert, Row, TableSpec, Update, instant_of
 from .values import Env, value_of
 
-OPS = {"insert": "+", "+": "+", "update": "u", "u": "u", "delete": "-", "-": "-"}
+OPS = {
+    **dict.fromkeys(("insert", "+", "c", "r", "I"), "+"),
+    **dict.fromkeys(("update", "u", "U"), "u"),
+    **dict.fromkeys(("delete", "-", "d", "D"), "-"),
+}
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,9 @@ def time_of(stream: StreamSpec, number: int, row: Row) -> int | None:
     if stream.order_by is None:
         return number
     value = row[[name for name, _ in stream.columns].index(stream.order_by)]
-    return None if value is None else instant_of(value)
+    if value is None:
+        return None
+    return value * 1_000_000 if stream.in_seconds else instant_of(value)
 
 
 @dataclass

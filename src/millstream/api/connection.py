@@ -76,6 +76,10 @@ def connect(
         )
     if checkpoint is not None:
         open_folder(checkpoint)  # what is wrong with the URL is said here
+    if spark is not None:
+        from millstream.spark.workers_python import check_python
+
+        check_python(spark)
     return Connection(spark, master, checkpoint, settings or {}, base, host)
 
 
@@ -101,12 +105,13 @@ class Connection:
         self._spark, self._master, self._host_kind = spark, master, host
         self._checkpoint = checkpoint
         self._own: TemporaryDirectory | None = None
-        self.database = Database(base=base)
+        self.database = Database(base=base, follow=True, checkpoint=checkpoint)
         if checkpoint is not None:
             self.database.recall(checkpoint)
         self.callbacks = Subscribers(self.database.delivery, self.database.events)
         self.notices: list[Notice] = []
-        """What the last start said about its checkpoint, and which streams the run waited for."""
+        """What the last start said about its checkpoint, which streams the run waited for, and what
+        was inferred since."""
         self.database.events.subscribe(lambda event: self.notices.clear(), RunStarted)
         self.database.events.subscribe(lambda event: self.notices.append(event.notice), Noticed)
         self.database.events.subscribe(self._note_dropped, QueryDropped)
@@ -166,9 +171,10 @@ class Connection:
     ) -> None:
         """Declare a stream that comes from a Spark streaming DataFrame.
 
-        `order_by` is a timestamp or integer column, or "current_time". `slack`, `ahead` and `idle`
-        are lengths of time such as "5 seconds"; for a stream ordered by an integer, `slack` and
-        `ahead` are numbers. A number stands for microseconds where a time is meant.
+        `order_by` is a timestamp or integer column, or "current_time". A column that counts a unit
+        of time is given with it, as "t seconds". `slack`, `ahead` and `idle` are lengths of time
+        such as "5 seconds"; for a stream ordered by an integer without a unit, `slack` and `ahead`
+        are numbers. A number stands for microseconds where a time is meant.
         """
         self._check_stopped("stream")
         self.database.add_stream(stream_of(name, frame, order_by, slack, ahead, idle))
@@ -299,6 +305,7 @@ class Connection:
 
     def _make_host(self, asked: Asked) -> RunningHost:
         self.check_open()
+        self.database.sources(asked.follow)  # a fault in a source is raised before Spark starts
         spark = self.spark if self._host_kind == "spark" else None
         if anew := self._begins_anew():
             self._forget_run()

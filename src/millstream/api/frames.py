@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from millstream.algebra.changes import no_rows
+from millstream.algebra.lengths import UNITS
 from millstream.algebra.time import Domain
 from millstream.algebra.types import (
     BOOLEAN,
@@ -25,6 +26,7 @@ from millstream.bind.tables.declared import static_table
 from millstream.catalog import CURRENT_TIME, Fields, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.lang import interval_from_text
+from millstream.lang.interval import unit_named
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,9 +44,16 @@ def stream_of(
 ) -> Stream:
     """The stream that a DataFrame gives."""
     columns = _columns(name, frame, "stream")
+    order_by, unit = _order(order_by, columns)
     if order_by not in (None, CURRENT_TIME):
         _check_order(columns, str(order_by), name)
-    return _timed(Stream(name, columns, order_by, foreign=True), slack, ahead, idle)
+    if unit is not None and dict(columns).get(str(order_by)) != INTEGER:
+        raise MillstreamError(
+            f'"{order_by}" takes no unit: it is not an integer column',
+            hint=f'Write order_by="{order_by}".',
+        )
+    bare = Stream(name, columns, order_by, foreign=True, unit=unit)
+    return _timed(bare, slack, ahead, idle)
 
 
 def table_of(
@@ -75,6 +84,15 @@ def _columns(name: str, frame: DataFrame, kind: str) -> Fields:
             hint="Make it with spark.readStream.",
         )
     return tuple((f.name, _arrow_type(f, name)) for f in frame.schema.fields)
+
+
+def _order(order_by: str | None, columns: Fields) -> tuple[str | None, str | None]:
+    """The column of `order_by`, and the unit after it, as in "t seconds"."""
+    if order_by is None or order_by in dict(columns):
+        return order_by, None
+    column, _, word = order_by.rpartition(" ")
+    unit = unit_named(word) if column else None
+    return (column.strip(), unit) if unit in UNITS else (order_by, None)
 
 
 def _check_order(columns: Fields, order_by: str, name: str) -> None:

@@ -12,6 +12,7 @@ The folders are in the order in which things happen, and a folder imports only f
 """
 
 from millstream.bind.definitions.clauses import source_fault
+from millstream.bind.definitions.inferred import with_columns
 from millstream.bind.definitions.named_queries import bind_derived, outermost
 from millstream.bind.definitions.streams import bind_stream
 from millstream.bind.queries.query import Bound, bind_query
@@ -25,4 +26,5 @@ __all__ = [
     "bind_table",
     "outermost",
     "source_fault",
+    "with_columns",
 ]

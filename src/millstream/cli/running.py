@@ -93,7 +93,12 @@ def _run_script(options: Options) -> int:
     told: list[str] = []
     try:
         database = load(
-            options.script, options.settings, told.append, options.statements, options.checkpoint
+            options.script,
+            options.settings,
+            told.append,
+            options.statements,
+            options.checkpoint,
+            options.follow,
         )
     finally:
         for text in told:

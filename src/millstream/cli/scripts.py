@@ -68,6 +68,7 @@ def load(
     tell: Callable[[str], None],
     statements: tuple[str, ...] = (),
     checkpoint: str | Path | None = None,
+    follow: bool = False,
 ) -> Database:
     """A database that has carried out the script; bare queries have the names by which a checkpoint
     knows them. Notices of statements, and later of a run, are said beside what is asked for."""
@@ -75,7 +76,7 @@ def load(
     from millstream.database.events import Noticed
 
     script = read_script(path, statements)
-    database = database_for(script, settings, tell)
+    database = database_for(script, settings, tell, checkpoint, follow)
     database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     if checkpoint is not None:
         database.recall(str(checkpoint))
@@ -88,12 +89,17 @@ def load(
 
 
 def database_for(
-    script: Script, settings: tuple[str, ...], tell: Callable[[str], None]
+    script: Script,
+    settings: tuple[str, ...],
+    tell: Callable[[str], None],
+    checkpoint: str | Path | None = None,
+    follow: bool = False,
 ) -> Database:
     """An empty database in the folder of the script, with settings from the command line."""
     from millstream.database import Database
 
-    database = Database(base=str(script.base), tell=tell)
+    kept = None if checkpoint is None else str(checkpoint)
+    database = Database(str(script.base), tell, follow=follow, checkpoint=kept)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

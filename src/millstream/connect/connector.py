@@ -8,7 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from millstream.catalog import Stream
+from millstream.catalog import Fields, Stream
 from millstream.connect.options import Options
 from millstream.connect.source import Source
 
@@ -21,13 +21,28 @@ class Database(Protocol):
 
 
 @dataclass(frozen=True)
+class Inferred:
+    """Columns that a source was seen to have.
+
+    `file` is the one that was looked into, `rows` how many rows of it, None where it tells by
+    itself or was read whole. `left_out` are columns that no type of ours holds.
+    """
+
+    columns: Fields
+    file: str
+    rows: int | None = None
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Connector:
     """A family of sources.
 
     `schemes` are the words before the colon of the SOURCE that it answers to; files answer to what
     has none. `written` is what to write in SOURCE, for hints. `options` has the options of every
     kind of source in the family. `open` makes the source of a stream (and whether it is followed),
-    with an error where there is something wrong with it; `database` a table that is read whole.
+    with an error where there is something wrong with it; `database` a table that is read whole;
+    `infer` tells the columns of a source that is declared without any.
     """
 
     family: str
@@ -36,3 +51,4 @@ class Connector:
     options: tuple[Options, ...]
     open: Callable[[Stream, bool], Source]
     database: Callable[[Stream], Database] | None = None
+    infer: Callable[[Stream], Inferred] | None = None

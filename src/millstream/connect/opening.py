@@ -7,11 +7,17 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from millstream.catalog import Stream
+from millstream.connect.connector import Inferred
+from millstream.connect.files.formats import WaitingSource
+from millstream.connect.files.parquet_source import ParquetSource
+from millstream.connect.files.text_source import TextSource
+from millstream.connect.partitioned import PartitionedSource
 from millstream.connect.registry import connector_of, through_spark
 from millstream.connect.source import Source
 from millstream.connect.statements import spool_of
+from millstream.errors import MillstreamError
 
-__all__ = ["open_source", "open_stream", "spool_of", "stream_of"]
+__all__ = ["infer_columns", "is_waiting", "open_source", "open_stream", "spool_of", "stream_of"]
 
 
 def open_stream(stream: Stream, follow: bool) -> Source:
@@ -19,6 +25,29 @@ def open_stream(stream: Stream, follow: bool) -> Source:
     assert stream.source is not None
     spark = through_spark(stream.name, stream.order_by)
     return connector_of(stream.source, spark).open(stream, follow)
+
+
+def is_waiting(source: Source) -> bool:
+    """Whether a source that is followed has no file yet."""
+    match source:
+        case PartitionedSource():
+            return not source.of.names()
+        case WaitingSource() | TextSource() | ParquetSource():
+            return source.files.first() is None
+    return False
+
+
+def infer_columns(stream: Stream) -> Inferred:
+    """The columns that the source of a stream has, for one that is declared without any."""
+    assert stream.source is not None
+    infer = connector_of(stream.source).infer
+    if infer is None:
+        raise MillstreamError(
+            f'the columns of "{stream.name}" cannot be inferred from its source',
+            detail="They are inferred from CSV, JSON lines and Parquet files only.",
+            hint=f"Declare them: {stream.name} (column type, …).",
+        )
+    return infer(stream)
 
 
 def open_source(

@@ -183,8 +183,11 @@ OF_TABLES = Options(
     (
         Option(
             "time",
-            words("integer", "timestamp", "current_time"),
-            "what the times of its changes are",
+            words(
+                "integer", "timestamp", "current_time", "seconds", "milliseconds", "microseconds"
+            ),
+            "what the times of its changes are; `seconds`, `milliseconds` and `microseconds` are "
+            "integers in the `ts` of its source that count those",
             "integer",
             otherwise="as the changes show",
         ),

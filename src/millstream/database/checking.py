@@ -12,7 +12,7 @@ from millstream.bind.names.script_order import names_used, script_order
 from millstream.catalog import Stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
-from millstream.database.draft import Draft
+from millstream.database.draft import Declaration, Draft
 from millstream.engine.job import Job
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError, Notice, Place
@@ -57,7 +57,15 @@ class Checked:
 class UnopenedDraft(Draft):
     """A draft that takes sources as they are declared: they need not be there."""
 
-    def look_into(self, stream: Stream) -> None: ...
+    def look_into(self, stream: Stream, follow: bool) -> None: ...
+
+    def completed(self, statement: Declaration) -> tuple[Declaration, str | None]:
+        if statement.columns:
+            return statement, None
+        raise MillstreamError(
+            f'the columns of "{statement.name}" are inferred from its source, which is not opened',
+            hint=f"Declare them, {statement.name} (column type, …), or check with sources.",
+        )
 
     @property
     def files(self) -> TableFiles:

@@ -42,7 +42,9 @@ class Database:
     """The names, queries and settings that statements have made, and the run of their job.
 
     `base` is the folder that SOURCE paths are relative to; `tell` gets the text that SHOW, DESCRIBE
-    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run.
+    and EXPLAIN print; `held` gives what operators hold, if a job runs or has run. With `follow`,
+    streams may be declared over folders in which there is nothing yet; `checkpoint` is that of the
+    run to come: columns that were inferred when it began are not inferred again.
 
     Law: a script is carried out as a whole or not at all, and scripts of several threads one after
     the other: `contents` is at any time what some of them have left, in some order. Calls that
@@ -55,8 +57,11 @@ class Database:
         tell: Callable[[str], None] = print,
         held: Callable[[], Held | None] = lambda: None,
         contents: Contents | None = None,
+        follow: bool = False,
+        checkpoint: str | None = None,
     ) -> None:
         self.base, self.tell, self.held = base, tell, held
+        self._follow, self._checkpoint = follow, checkpoint
         self.events = Events()
         self.contents = contents or Contents()
         self._lock = threading.Lock()
@@ -73,7 +78,8 @@ class Database:
 
     def copy(self) -> Database:
         """Another database with the same contents, for statements that this one is not to have."""
-        return Database(self.base, self.tell, self.held, self.contents.copy())
+        contents = self.contents.copy()
+        return Database(self.base, self.tell, self.held, contents, self._follow, self._checkpoint)
 
     @property
     def catalog(self) -> Catalog:
@@ -311,9 +317,25 @@ class Database:
             if self._run is not None and self._live is not None:
                 self._live.refresh(contents.tables, self._run.host.clock.beats)
             running = {} if self._run is None else self._run.host.job.streams
-            draft = Draft(contents, self.base, self._live, self.held, texts, running)
+            draft = Draft(
+                contents,
+                self.base,
+                self._live,
+                self.held,
+                texts,
+                running,
+                follow=self._follow,
+                remembered=self._remembered,
+            )
             yield draft
             self._accept(draft)
+
+    def _remembered(self, name: str) -> str | None:
+        """The declaration that the checkpoint began with, of a stream with inferred columns."""
+        if self._checkpoint is None:
+            return None
+        commit = Checkpoint.at(self._checkpoint).last()
+        return None if commit is None else commit.inferred.get(name.lower())
 
     def _accept(self, draft: Draft) -> None:
         """Let the draft be what there is: first for the job that runs, then for all to see."""

@@ -47,6 +47,7 @@ def described(entry: Entry) -> str:
     match entry:
         case Stream():
             order = "arrival" if entry.order_by is None else entry.order_by
+            order += f" in {entry.unit}s" if entry.unit else ""
             lines.append(f"  ordered by {order}; counts {entry.domain.words}")
             lines += [f"  slack {entry.slack}"] if entry.slack else []
             lines += [f"  source {entry.source}"] if entry.source else []
@@ -55,6 +56,8 @@ def described(entry: Entry) -> str:
         case View():
             key = "none" if entry.plan.key is None else ", ".join(entry.plan.key) or "one row"
             lines += [f"  {entry.kind}; key: {key}", f"  {entry.text}"]
+    if isinstance(entry, (Stream, Table)) and entry.inferred is not None:
+        lines.append(f"  inferred: {entry.inferred}")
     return "\n".join(lines)
 
 

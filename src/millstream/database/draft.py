@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from millstream.bind import bind_query, bind_stream, bind_table, outermost
+from millstream.bind import bind_query, bind_stream, bind_table, outermost, with_columns
 from millstream.bind import source_fault as fault_in
 from millstream.bind.names.script_order import names_used, script_order
 from millstream.catalog import Entry, Reader, Stream, Table, View, kind_of
-from millstream.connect.opening import open_stream
+from millstream.connect.files.file_order import order_notice
+from millstream.connect.opening import is_waiting, open_stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.describing import described, shown
@@ -52,6 +54,8 @@ from millstream.lang import (
 from millstream.plan.legend import whole_legend
 from millstream.settings import Settings
 
+Declaration = TypeVar("Declaration", CreateStream, CreateTable)
+
 
 @dataclass
 class Draft:
@@ -59,7 +63,9 @@ class Draft:
 
     `texts` is what SHOW, DESCRIBE and EXPLAIN have to say, `running` the streams of the job that
     runs, `events` what was defined and dropped, `watched` the new tables that are to be read from
-    their databases while the job runs.
+    their databases while the job runs. With `follow`, a source may be declared before its first
+    file is there; `remembered` gives the whole declaration of a stream whose columns were inferred
+    when its checkpoint began.
     """
 
     contents: Contents
@@ -70,6 +76,8 @@ class Draft:
     running: Mapping[str, Stream] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     watched: list[Table] = field(default_factory=list)
+    follow: bool = False
+    remembered: Callable[[str], str | None] = lambda name: None
     replacing: Replacing = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,9 +106,20 @@ class Draft:
         self.contents.catalog.check_free(stream.name)
         self._put_stream(stream)
 
-    def look_into(self, stream: Stream) -> None:
-        """Open a source, to see whether it can be read."""
-        open_stream(stream, follow=False)
+    def look_into(self, stream: Stream, follow: bool) -> None:
+        """See that a source can be read, and in which order its files are.
+
+        Only a source that has nothing yet is opened as one that is followed: a file that is there
+        must be right.
+        """
+        try:
+            source = open_stream(stream, follow=False)
+        except MillstreamError:
+            if not follow or not is_waiting(source := open_stream(stream, follow=True)):
+                raise
+        notice = order_notice(source, stream)
+        if notice is not None:
+            self.events.append(Noticed(notice))
 
     @property
     def files(self) -> TableFiles:
@@ -178,7 +197,8 @@ class Draft:
 
     def _declare_stream(self, statement: CreateStream) -> None:
         there = self.replacing.there(statement)
-        stream = bind_stream(statement, self.base)
+        statement, text = self.completed(statement)
+        stream = replace(bind_stream(statement, self.base), inferred=text)
         if stream == there:
             return
         self._begin_again(there, statement)
@@ -192,18 +212,26 @@ class Draft:
     def _put_stream(self, stream: Stream) -> None:
         check_running(stream, "stream", self.running)
         if stream.source is not None:
-            self.look_into(stream)
+            self.look_into(stream, self.follow)
         self.contents.catalog.put(stream)
         self.events.append(NameDefined("stream", stream.name))
 
     def _declare_table(self, statement: CreateTable) -> None:
         there = self.replacing.there(statement)
-        table = bind_table(statement, self.files, self.base)
+        statement, text = self.completed(statement)
+        try:
+            table = replace(bind_table(statement, self.files, self.base), inferred=text)
+        except MillstreamError as error:
+            if text is not None and error.detail is None:
+                error.detail = f"Its columns were inferred: {text}"
+            raise
         if there is not None and goes_on(table, there, self.running):
             return
         if table.changes is not None:
+            changes = replace(table.changes, inferred=text)
+            table = replace(table, changes=changes)
             try:
-                self.look_into(table.changes)
+                self.look_into(changes, follow=False)
             except MillstreamError as error:
                 raise error.at(fault_in(statement, error)) from None
         self._begin_again(there, statement)
@@ -229,6 +257,14 @@ class Draft:
             query = self.contents.queries.find(there.name)
             self.contents.catalog.forget_reads(there.name)
             self.events += [] if query is None else [QueryDropped(query)]
+
+    def completed(self, statement: Declaration) -> tuple[Declaration, str | None]:
+        """A declaration with its columns; if these were inferred, the text of all of it, too."""
+        if statement.columns:
+            return statement, None
+        whole = with_columns(statement, self.base, self.remembered(statement.name))
+        self.events.append(Noticed(whole.notice))
+        return whole.statement, whole.text
 
     def _name_query(self, statement: CreateStreamAs | CreateView, text: str) -> Query:
         contents, name = self.contents, statement.name

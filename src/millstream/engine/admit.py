@@ -143,7 +143,7 @@ def _wrong_ops(stream: Stream, ops: pa.Array, known_bad: np.ndarray) -> tuple[np
     """More modifications of a table that cannot be carried out, and the reason of each."""
     kinds = kinds_of(ops)
     wrong = ((kinds < 0) | ((kinds == UPDATE) & (not stream.keyed))) & ~known_bad
-    known = ", ".join(words[0] for words in SPELLINGS.values())
+    known = ", ".join(word for words in SPELLINGS.values() for word in words)
     shown = pc.binary_join_element_wise('"', ops, '"', "").fill_null("NULL")
     said = pc.binary_join_element_wise(f'column "{stream.op}": ', shown, f" is none of {known}", "")
     keyless = pa.scalar("an update needs a KEY, and the table has none")
@@ -159,10 +159,28 @@ def _stamps(
     if stream.is_internal:
         return np.full(len(seq), max(gate.now, gate.beat + 1), np.int64), none
     column = rows.column(stream.order_by)
+    words = as_words(column)
+    if stream.scale > 1:
+        words = _scaled(words, stream.scale)
     if column.null_count == 0:
-        return as_words(column), none
+        return words, none
     missing = column.is_null().to_numpy(zero_copy_only=False)
-    return np.where(missing, DAWN, as_words(column)), missing
+    return np.where(missing, DAWN, words), missing
+
+
+def largest_instant(stream: Stream, values: pa.Array) -> int | None:
+    """The largest instant in the order column that can be counted with."""
+    words = as_words(values.drop_null())
+    instants = _scaled(words, stream.scale) if stream.scale > 1 else words
+    instants = instants[np.abs(instants) <= FARTHEST]
+    return int(instants.max()) if len(instants) else None
+
+
+def _scaled(words: np.ndarray, scale: int) -> np.ndarray:
+    """Numbers of some unit in microseconds; those that are too far to be counted with stay so."""
+    most = FARTHEST // scale
+    near = np.clip(words, -most, most) * scale
+    return np.where(words > most, FARTHEST + 1, np.where(words < -most, -FARTHEST - 1, near))
 
 
 @njit(cache=True)

@@ -43,7 +43,8 @@ class Commit:
     its state; `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are
     stored results whose changes were emitted as well. `bare` are the queries that got their names
     from us, None in a commit that does not know it; `gone` the queries that a later script does not
-    have, with the sizes of the results they left; `host` is who made the checkpoint.
+    have, with the sizes of the results they left; `host` is who made the checkpoint; `inferred` are
+    the declarations of streams whose columns were inferred, by their names in lower case.
     """
 
     batch: int
@@ -65,6 +66,7 @@ class Commit:
     bare: list[str] | None = None
     gone: dict[str, dict[str, int]] = field(default_factory=dict)
     host: str = "spark"
+    inferred: dict[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:

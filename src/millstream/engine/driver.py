@@ -219,6 +219,7 @@ class Driver:
             bare=[q.name for q in job.queries if q.bare],
             gone=self._gone(job),
             host=self.host,
+            inferred={n.lower(): s.inferred for n, s in job.streams.items() if s.inferred},
         )
 
     def _gone(self, job: Job) -> dict[str, dict[str, int]]:

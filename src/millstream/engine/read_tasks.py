@@ -25,7 +25,7 @@ from millstream.connect.source import (
     Source,
     read_wanted,
 )
-from millstream.engine.admit import ERRORS, Gate, admit
+from millstream.engine.admit import ERRORS, FARTHEST, Gate, admit, largest_instant
 from millstream.engine.clock import Clock, Header
 from millstream.engine.evaluation import Reading
 from millstream.engine.measures import Counts, add_all
@@ -172,13 +172,25 @@ def _tasks_in(
     in_turn = stream.ahead is not None or stream.op is not None
     if len(slices) == 1 or in_turn or not isinstance(source, Foreseeing):
         return [ReadTask(stream.name, tuple(slices), None, ended, now)]
-    tasks, prior = [], None
+    tasks: list[ReadTask] = []
+    prior: int | None = None
     for slice_ in slices:
         tasks.append(ReadTask(stream.name, (slice_,), prior, ended, now))
         if stream.order_by is not None and not stream.is_internal:
-            largest = source.largest(slice_, stream.order_by)
-            prior = largest if prior is None or (largest or DAWN) > prior else prior
+            largest = _largest(stream, source, slice_)
+            if largest is not None and (prior is None or largest > prior):
+                prior = largest
     return tasks
+
+
+def _largest(stream: Stream, source: Source, slice_: Slice) -> int | None:
+    """The largest instant of a slice; what is too far to be counted with is a bad row, not it."""
+    assert stream.order_by is not None and isinstance(source, Foreseeing)
+    largest = source.largest(slice_, stream.order_by)
+    if largest is None or abs(largest * stream.scale) <= FARTHEST:
+        return None if largest is None else largest * stream.scale
+    read_batch = source.read(slice_, [stream.order_by])
+    return largest_instant(stream, read_batch.rows.column(0))
 
 
 def _source_in(source: Source, partition: str) -> Source:

@@ -45,10 +45,12 @@ class ColumnDef:
 
 @dataclass(frozen=True, kw_only=True)
 class CreateStream(Definition):
-    """A stream that comes from outside; `order_by` may be "current_time"."""
+    """A stream that comes from outside; `order_by` may be "current_time". Without columns these are
+    inferred from its source. `order_unit` is the unit of an integer column, in the singular."""
 
     columns: tuple[ColumnDef, ...]
     order_by: str | None = None
+    order_unit: str | None = None
     slack: Interval | None = None
     source: str | None = None
     options: Options = ()
@@ -76,7 +78,8 @@ class CreateView(Definition):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateTable(Definition):
-    """A relation that comes from outside, or is changed by statements."""
+    """A relation that comes from outside, or is changed by statements. Without columns these are
+    inferred from its source."""
 
     columns: tuple[ColumnDef, ...]
     key: tuple[str, ...] = ()

@@ -24,10 +24,13 @@ from millstream.operators.to_stream import compact
 from millstream.state.chunks import Log, State
 
 SPELLINGS = {
-    INSERT: ("insert", "i", "+"),
+    INSERT: ("insert", "i", "c", "r", "+"),
     UPDATE: ("update", "u"),
     DELETE: ("delete", "d", "-"),
 }
+"""What a modification does, as feeds write it, in any case: the words of SQL, their first letters,
+`c` (create) and `r` (read, a row of the first snapshot), and the signs of our own results."""
+
 FEW = 4096
 """Logs shorter than this are not worth compacting."""
 

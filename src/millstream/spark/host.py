@@ -39,6 +39,7 @@ from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
 from millstream.spark.worker_errors import as_raised
+from millstream.spark.workers_python import explained
 
 Progress = Callable[[BatchReport], None]
 
@@ -218,6 +219,9 @@ class SparkHost:
             if self.failure is not None:
                 raise as_raised(self.failure)
             if failure is not None:
+                known = explained(failure)
+                if isinstance(known, MillstreamError):
+                    raise known
                 raise MillstreamError(f"the run was stopped by an error: {_reason(str(failure))}")
         self.finish()
 
@@ -261,7 +265,7 @@ class SparkHost:
                 raise
 
     def _failed(self, error: BaseException) -> None:
-        self.failure = self.failure or error
+        self.failure = self.failure or explained(error)
 
     def _run(self, frame: DataFrame, number: int) -> None:
         if self.foreign:

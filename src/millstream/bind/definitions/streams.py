@@ -27,7 +27,8 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
     columns = declared_columns(statement.columns)
     order = _order(statement, columns)
     options = options_of(statement)
-    bare = Stream(statement.name, columns, order)
+    _check_unit(statement, order, columns)
+    bare = Stream(statement.name, columns, order, unit=statement.order_unit)
     slack = 0
     if statement.slack is not None:
         if order is None or order == CURRENT_TIME:
@@ -51,6 +52,19 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
         base,
         ahead,
         idle,
+        unit=statement.order_unit,
+    )
+
+
+def _check_unit(statement: CreateStream, order: str | None, columns: Fields) -> None:
+    """A unit is that of an integer: all other times have one."""
+    if statement.order_unit is None or dict(columns).get(str(order)) == INTEGER:
+        return
+    what = "the clock" if order == CURRENT_TIME else f'column "{order}", a timestamp,'
+    raise MillstreamError(
+        f"{what} takes no unit",
+        after_word("order by", statement.order_place),
+        hint=f"Leave out {statement.order_unit.upper()}S: it is for integer columns.",
     )
 
 

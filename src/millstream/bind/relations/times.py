@@ -30,7 +30,8 @@ def check_times(left: Node, right: Node, place: Place | None) -> None:
                     place,
                     detail=f"{_sentence(name)} counts {domain.words}; "
                     f"{other_name} counts {other.words}.",
-                    hint="Order both by a timestamp, or both by an integer, or write two queries.",
+                    hint="Order both by timestamps (ORDER BY column SECONDS for an integer), "
+                    "or write two queries.",
                 )
 
 

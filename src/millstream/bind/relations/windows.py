@@ -92,7 +92,8 @@ def length_in(
         raise MillstreamError(
             f"length {interval} has a unit, and {name} is ordered by an integer",
             place,
-            hint="Write a bare number, which counts in the units of that column.",
+            hint="Write a bare number, or, if it counts seconds, declare it so: "
+            "ORDER BY column SECONDS.",
         )
     if domain is Domain.ARRIVAL and interval.unit is not None:
         raise MillstreamError(

@@ -36,8 +36,13 @@ TIMES: dict[str, pa.DataType | None] = {
     "integer": INTEGER,
     "timestamp": TIMESTAMP,
     CURRENT_TIME: None,
+    "seconds": INTEGER,
+    "milliseconds": INTEGER,
+    "microseconds": INTEGER,
 }
-"""What the times of a table's changes can be: the last one is the clock's."""
+"""What the times of a table's changes can be; None is the clock's. Integers may count a unit."""
+
+COUNTED = {"seconds": "second", "milliseconds": "millisecond", "microseconds": "microsecond"}
 
 
 class Reader(Protocol):
@@ -69,20 +74,37 @@ def bind_table(statement: CreateTable, reader: Reader, base: str) -> Table:
         static_table(statement.name, no_rows(pa.schema(list(columns)))),
         statement.non_retroactive,
     )
+    unit = COUNTED.get(options.get("time", "").lower())
     time = _time(statement, options)
+    read = _changes_in(statement, reader, options)
+    if unit is not None and read is None:
+        raise MillstreamError(
+            f'option "time" cannot be "{unit}s": {called(statement)} has no source of changes',
+            option_place(statement, "time"),
+            hint="Write 'timestamp', and give timestamps after AT.",
+        )
     if statement.source is not None and reader.can_be_read_again(statement.source):
         return _in_database(bare, statement, reader, options, time)
     if statement.source is None:
         if options:
             raise _no_option(next(iter(options)), statement)
         return _changed_by_statements(bare, statement, time)
-    if not any(name.lower() == "op" for name, _ in columns):
-        read = reader.time_of_changes(statement.source, options)
-        if read is not None:
-            time = _time_of_changes(statement, options_of(statement), read)
-            return _fed_by_changes(bare, statement, options, time, base)
+    if read is not None:
+        stamp = _time_of_changes(statement, options_of(statement), read)
+        return _fed_by_changes(bare, statement, options, stamp, base, unit)
     loaded = _loaded(bare, statement, reader, options)
     return _changed_by_statements(loaded, statement, time)
+
+
+def _changes_in(
+    statement: CreateTable, reader: Reader, options: Mapping[str, str]
+) -> pa.DataType | None:
+    """None unless the source holds changes; then the type of their times."""
+    if statement.source is None or reader.can_be_read_again(statement.source):
+        return None
+    if any(column.name.lower() == "op" for column in statement.columns):
+        return None
+    return reader.time_of_changes(statement.source, options)
 
 
 def modifications(table: Table, time: pa.DataType | None, **more: Any) -> Stream:
@@ -160,9 +182,10 @@ def _fed_by_changes(
     options: dict[str, str],
     time: pa.DataType,
     base: str,
+    unit: str | None,
 ) -> Table:
     """A table whose source has `op` and `ts` before its columns; `ts` may be one of them."""
-    bare = modifications(table, time, source=statement.source)
+    bare = modifications(table, time, source=statement.source, unit=unit)
     own = next((c for c in table.columns if c[0].lower() == "ts"), None)
     if own is not None:
         if time not in (INTEGER, TIMESTAMP):
@@ -171,6 +194,12 @@ def _fed_by_changes(
                 f"a {type_name(time)}",
                 next(c.place for c in statement.columns if c.name == own[0]),
                 hint="Declare it as a timestamp or an integer.",
+            )
+        if unit is not None and time != INTEGER:
+            raise MillstreamError(
+                f'option "time" cannot be "{unit}s": column "{own[0]}" is a timestamp',
+                option_place(statement, "time"),
+                hint="Leave it out.",
             )
         bare = replace(bare, columns=(bare.columns[0], *table.columns), order_by=own[0])
     given = {n: options.pop(n, None) for n in STREAM_OPTIONS}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from millstream.catalog import Stream
-from millstream.connect.connector import Connector
+from millstream.connect.connector import Connector, Inferred
 from millstream.connect.files.folders import Folders
 from millstream.connect.files.formats import FORMAT, PARTITIONS, SETS, open_files
+from millstream.connect.files.inference import infer_from
 from millstream.connect.files.listing import resolve
 from millstream.connect.options import Options
 from millstream.connect.partitioned import PartitionedSource
@@ -28,4 +29,10 @@ def open_stream(stream: Stream, follow: bool) -> Source:
     return open_files(files, stream, options)
 
 
-FILES = Connector("files", ("file",), "a file, a folder, a pattern", SETS, open_stream)
+def infer(stream: Stream) -> Inferred:
+    """The columns of a stream in files, from the first of them."""
+    assert stream.source is not None
+    return infer_from(open_stream(stream, follow=True), stream.source)
+
+
+FILES = Connector("files", ("file",), "a file, a folder, a pattern", SETS, open_stream, infer=infer)

@@ -44,6 +44,10 @@ class CsvSource(TextSource):
         if first is not None and self.header and self._head(first, not self.files.follow):
             self._names(first)
 
+    def header_names(self, file: str) -> tuple[str, ...]:
+        """The names in the header of a file."""
+        return self._names(file)
+
     def _next(self, file: str, offset: int, rows: int, final: bool) -> Cut | None:
         if offset == 0 and self.header:
             head = self._head(file, final)

@@ -44,7 +44,7 @@ class Folders:
         if not names and not follow:
             raise MillstreamError(
                 f'"{stream.source}" has no folders with files',
-                hint="Put files into folders in it, or run with --follow.",
+                hint="Put files into folders in it, or follow it (--follow, db.start()).",
             )
         for name in names[:1]:
             folders.open(name)

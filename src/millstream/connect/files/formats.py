@@ -62,7 +62,7 @@ def open_files(files: Files, stream: Stream, options: Mapping[str, str]) -> Sour
         return ParquetSource(stream.name, stream.schema, files)
     longest = given["max_row_bytes"]
     if format == "jsonl":
-        return JsonSource(stream.name, stream.schema, files, longest)
+        return JsonSource(stream.name, stream.schema, files, longest, stream.scale)
     return CsvSource(
         stream.name, stream.schema, files, longest, given["delimiter"], given["header"]
     )

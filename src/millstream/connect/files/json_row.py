@@ -11,6 +11,9 @@ import pyarrow as pa
 from millstream.connect.casting import from_text, type_name
 
 DEEPEST = 200
+FARTHEST = 2**60
+"""Beyond the instants that rows can have."""
+
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _HEARTBEAT = re.compile(rb'^\s*\{\s*"\$heartbeat"\s*:\s*(?:"([^"]*)"|(-?\d{1,18}))\s*\}\s*$')
 
@@ -68,8 +71,8 @@ def is_deep(line: bytes) -> bool:
     return False
 
 
-def heartbeat_of(line: bytes) -> int | None:
-    """The instant of a control line, or None for any other line.
+def heartbeat_of(line: bytes, scale: int = 1) -> int | None:
+    """The instant of a control line, or None for any other line; integers count `scale` instants.
 
     >>> heartbeat_of(b'{"$heartbeat": 17}')
     17
@@ -78,7 +81,7 @@ def heartbeat_of(line: bytes) -> int | None:
     if found is None:
         return None
     if found[2] is not None:
-        return int(found[2])
+        return max(-FARTHEST, min(int(found[2]) * scale, FARTHEST))
     cell = pa.array([found[1].decode("utf-8", "replace")])
     return from_text(cell, pa.timestamp("us")).values.cast(pa.int64())[0].as_py()
 

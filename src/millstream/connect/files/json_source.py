@@ -36,9 +36,12 @@ class JsonSource(TextSource):
     not a timestamp, because its unit would be a guess. An interval is a number of seconds or
     `hours:minutes:seconds`. An array or object is never a value of a declared column.
 
-    The line `{"$heartbeat": t}` is not a row: t (a timestamp string, or an integer as it stands) is
-    the source's own heartbeat. It takes an arrival number, so numbers do not depend on the cuts.
+    The line `{"$heartbeat": t}` is not a row: t (a timestamp string, or an integer, in units of
+    `scale` instants) is the source's own heartbeat. It takes an arrival number, so numbers do not
+    depend on the cuts.
     """
+
+    scale: int = 1
 
     leaf = 32
 
@@ -46,7 +49,8 @@ class JsonSource(TextSource):
         data = records.data.tobytes()
         if b'"$heartbeat"' not in data:
             return super().parse(records, file, seq, columns)
-        named = {i: heartbeat_of(records.raw(i)) for i in _naming_heartbeat(records, data)}
+        lines = _naming_heartbeat(records, data)
+        named = {i: heartbeat_of(records.raw(i), self.scale) for i in lines}
         beats = {i: beat for i, beat in named.items() if beat is not None}
         kept = np.setdiff1d(np.arange(len(records)), np.fromiter(beats, np.int64, len(beats)))
         read_batch = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)

@@ -1,12 +1,18 @@
-"""The files behind a source: one file, a folder or a glob, in the order of their names."""
+"""The files behind a source: one file, a folder or a glob, in the order of their names.
+
+Numbers in names count as numbers: `day-2` comes before `day-10`.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from millstream.errors import MillstreamError, closest
 
@@ -18,6 +24,10 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 FORMATS = ("csv", "jsonl", "parquet")
+BY_NUMBERS, BY_LETTERS = "numbers", "letters"
+"""How names are put in order. Positions of earlier versions do not say it: theirs was by letters,
+where `day-10` comes before `day-2`, and a run that goes on from one must not pass over files."""
+
 PACKED = (".gz", ".bz2", ".zst", ".zip", ".xz")
 
 
@@ -25,25 +35,27 @@ PACKED = (".gz", ".bz2", ".zst", ".zip", ".xz")
 class Files:
     """The files of a path, folder or glob, listed again on every call when they are followed.
 
-    Law: the files are one sequence, in the order of their names. A file counts as finished once
-    one with a later name exists; a new file with an earlier name than the one being read has no
-    place in the sequence and is not read.
+    Law: the files are one sequence, in the order of their names, with numbers as numbers. A file
+    counts as finished once one with a later name exists; a new file with an earlier name than the
+    one being read has no place in the sequence and is not read.
     """
 
     path: str
     follow: bool
     format: str | None = None
 
-    def all(self) -> list[str]:
-        return self._list() if self.follow else self._listed
+    def all(self, order: str = BY_NUMBERS) -> list[str]:
+        if self.follow:
+            return sorted(self._list(), key=_KEYS[order])
+        return self._by_numbers if order == BY_NUMBERS else self._by_letters
 
-    def first(self) -> str | None:
-        files = self.all()
+    def first(self, order: str = BY_NUMBERS) -> str | None:
+        files = self.all(order)
         return files[0] if files else None
 
-    def after(self, file: str) -> str | None:
-        files = self.all()
-        place = bisect_right(files, file)
+    def after(self, file: str, order: str = BY_NUMBERS) -> str | None:
+        files, key = self.all(order), _KEYS[order]
+        place = bisect_right(files, key(file), key=key)
         return files[place] if place < len(files) else None
 
     @property
@@ -51,8 +63,12 @@ class Files:
         return glob.has_magic(self.path) or os.path.isdir(self.path)
 
     @cached_property
-    def _listed(self) -> list[str]:
-        return self._list()
+    def _by_numbers(self) -> list[str]:
+        return sorted(self._list(), key=_KEYS[BY_NUMBERS])
+
+    @cached_property
+    def _by_letters(self) -> list[str]:
+        return sorted(self._by_numbers)
 
     def _list(self) -> list[str]:
         if os.path.isdir(self.path):
@@ -61,7 +77,7 @@ class Files:
             names = glob.glob(self.path, recursive=True)
         else:
             return [self.path]
-        return sorted(name for name in names if self._counts(name))
+        return [name for name in names if self._counts(name)]
 
     def _counts(self, file: str) -> bool:
         """Leave out folders, hidden files and markers such as _SUCCESS, and other formats."""
@@ -72,6 +88,24 @@ class Files:
             return True
         known = ENDINGS.get(_ending(file))
         return known in (None, self.format)
+
+
+def order_at(position: Mapping[str, Any]) -> str:
+    """The order of names that a position belongs to."""
+    return position.get("order", BY_NUMBERS if position["file"] is None else BY_LETTERS)
+
+
+def by_numbers(name: str) -> tuple[list[str | int], str]:
+    """The key by which names are put in order.
+
+    >>> sorted(["d10", "d2", "d2b", "d02"], key=by_numbers)
+    ['d02', 'd2', 'd2b', 'd10']
+    """
+    parts = re.split("([0-9]+)", name)
+    return [int(part) if at % 2 else part for at, part in enumerate(parts)], name
+
+
+_KEYS: dict[str, Any] = {BY_NUMBERS: by_numbers, BY_LETTERS: str}
 
 
 def path_of(url: str, base: str) -> str:
@@ -91,7 +125,8 @@ def resolve(url: str, base: str, follow: bool, format: str | None) -> Files:
     elif os.path.isdir(path):
         if not files.all() and not follow:
             raise MillstreamError(
-                f'folder "{url}" has no files', hint="Put a file into it, or run with --follow."
+                f'folder "{url}" has no files',
+                hint="Put a file into it, or follow it (--follow, db.start()).",
             )
     elif not os.path.exists(path):
         raise MillstreamError(f'file "{url}" does not exist', hint=nearby(path))

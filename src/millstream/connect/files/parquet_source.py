@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, from_values, refusal, type_name
-from millstream.connect.files.listing import Files
+from millstream.connect.files.listing import BY_NUMBERS, Files, order_at
 from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
 from millstream.errors import MillstreamError, closest
 
@@ -26,7 +26,8 @@ MOST_WHOLE = 1 << 20  # a row group is not split for the sake of two cores when 
 class ParquetSource:
     """Rows of Parquet files, in slices of a row group or a part of one.
 
-    Position: the file, the row group, the row in it, the next arrival number.
+    Position: the file, the row group, the row in it, the next arrival number, and the order of the
+    files.
     A column whose type in the file always fits its declaration is read only when asked for; the
     others are always read, because a value that does not fit makes its row bad. A part of a row
     group is cut from the whole one, which the process keeps for the next part. What the footer says
@@ -44,13 +45,14 @@ class ParquetSource:
             self._sizes(first)
 
     def start(self) -> dict[str, Any]:
-        return {"file": None, "group": 0, "row": 0, "seq": 1}
+        return {"file": None, "group": 0, "row": 0, "seq": 1, "order": BY_NUMBERS}
 
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         file, group, row, seq = (position[key] for key in ("file", "group", "row", "seq"))
         slices: list[Slice] = []
-        asked, file = rows, file or self.files.first()
-        while file is not None and not self._is_unfinished(file):
+        order = order_at(position)
+        asked, file = rows, file or self.files.first(order)
+        while file is not None and not self._is_unfinished(file, order):
             sizes = self._sizes(file)
             while group < len(sizes) and rows > 0:
                 count = min(
@@ -64,14 +66,15 @@ class ParquetSource:
                     group, row = group + 1, 0
             if group < len(sizes):
                 break
-            later = self.files.after(file)
+            later = self.files.after(file, order)
             if later is None:
-                after = {"file": file, "group": group, "row": 0, "seq": seq}
+                after = {"file": file, "group": group, "row": 0, "seq": seq, "order": order}
                 return slices, after, not self.files.follow
             file, group, row = later, 0, 0
             if rows <= 0:
                 break
-        return slices, {"file": file, "group": group, "row": row, "seq": seq}, False
+        after = {"file": file, "group": group, "row": row, "seq": seq, "order": order}
+        return slices, after, False
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         given, spelt = _columns(slice.at["file"], self.schema)
@@ -119,9 +122,11 @@ class ParquetSource:
         found = _range(slice, spelt[test.column], given[test.column])
         return found is not None and test.fails(*found)
 
-    def _is_unfinished(self, file: str) -> bool:
+    def _is_unfinished(self, file: str, order: str = BY_NUMBERS) -> bool:
         """Whether a followed file is still being written: its last bytes are not there yet."""
-        if not self.files.follow or file in self._groups or self.files.after(file) is not None:
+        if not self.files.follow or file in self._groups:
+            return False
+        if self.files.after(file, order) is not None:
             return False
         with open(file, "rb") as handle:
             handle.seek(max(os.path.getsize(file) - 4, 0))
@@ -135,6 +140,11 @@ class ParquetSource:
             sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             self._groups[file] = sizes
         return self._groups[file]
+
+
+def schema_of(file: str) -> pa.Schema:
+    """The columns of a file, as its footer gives them."""
+    return _open(file).schema_arrow
 
 
 def _open(file: str) -> pq.ParquetFile:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.connect.casting import bisect
-from millstream.connect.files.listing import Files
+from millstream.connect.files.listing import BY_NUMBERS, Files, order_at
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     Cut,
@@ -39,7 +39,8 @@ class Part:
 class TextSource(ABC):
     """Records of text files, one slice at a time.
 
-    Position: the file, the byte after the last record read of it, the next arrival number.
+    Position: the file, the byte after the last record read of it, the next arrival number, and the
+    order of the files.
     Law: records, their numbers and which of them are bad do not depend on the cuts.
     """
 
@@ -51,13 +52,14 @@ class TextSource(ABC):
     quoting: int | None = field(default=None, init=False)
 
     def start(self) -> dict[str, Any]:
-        return {"file": None, "offset": 0, "seq": 1}
+        return {"file": None, "offset": 0, "seq": 1, "order": BY_NUMBERS}
 
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         file, offset, seq = position["file"], position["offset"], position["seq"]
-        file = file or self.files.first()
+        order = order_at(position)
+        file = file or self.files.first(order)
         while file is not None:
-            later = self.files.after(file)
+            later = self.files.after(file, order)
             final = later is not None or not self.files.follow
             cut = self._next(file, offset, rows, final)
             if cut is None and later is None:
@@ -68,10 +70,11 @@ class TextSource(ABC):
                 offset = cut.end
             else:
                 at = {"file": file, "start": offset, "end": cut.end, "refused": cut.refused}
-                after = {"file": file, "offset": cut.end, "seq": seq + cut.rows}
+                after = {"file": file, "offset": cut.end, "seq": seq + cut.rows, "order": order}
                 done = final and later is None and self._next(file, cut.end, 1, final) is None
                 return [Slice(self.name, at, seq, cut.rows)], after, done
-        return [], {"file": file, "offset": offset, "seq": seq}, not self.files.follow
+        after = {"file": file, "offset": offset, "seq": seq, "order": order}
+        return [], after, not self.files.follow
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
         at = slice.at

@@ -8,6 +8,7 @@ from sqlglot.tokens import TokenType
 
 from millstream.errors import closest
 from millstream.lang.grammar.grammar import Grammar
+from millstream.lang.interval import CALENDAR_UNITS, unit_named
 from millstream.lang.statements import Options
 
 
@@ -24,6 +25,8 @@ def read_clauses(parser: Grammar, allowed: tuple[str, ...]) -> dict[str, Any]:
         key, value = _parse_clause(parser, word)
         if key in found:
             parser.fail(f"{word} stands twice", clause, hint="Remove one of them.")
+        if word == "ORDER BY":
+            found["order_unit"] = _order_unit(parser)
         short = key.removesuffix("_by")
         found |= {key: value, f"{short}_place": parser.since(clause)}
     return found
@@ -56,6 +59,16 @@ def _parse_clause(parser: Grammar, word: str) -> tuple[str, Any]:
             parser.expect("a string after SOURCE", hint="Write for example SOURCE 'bids.csv'.")
         return "source", parser.previous.text
     return "options", _parse_options(parser)
+
+
+def _order_unit(parser: Grammar) -> str | None:
+    """The unit of time after the column of ORDER BY, if one stands there."""
+    if not parser.at(TokenType.VAR) or (unit := unit_named(parser.current.text)) is None:
+        return None
+    if unit in CALENDAR_UNITS:
+        parser.fail(f"a {unit} has no fixed length", hint="Order by days or a shorter unit.")
+    parser.advance()
+    return unit
 
 
 def _parse_options(parser: Grammar) -> Options:

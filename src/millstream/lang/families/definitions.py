@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.families.clauses import read_clauses
@@ -32,7 +34,7 @@ def read_stream(parser: Grammar, first: Token) -> Statement:
         names = parser.read_names()
         parser.take(TokenType.ALIAS)
         return _finish_stream_as(parser, first, name, names)
-    columns, key, key_token = read_columns(parser)
+    columns, key, key_token = _columns_or_none(parser, STREAM_CLAUSES)
     if key:
         parser.fail(
             "a stream has no primary key",
@@ -40,6 +42,7 @@ def read_stream(parser: Grammar, first: Token) -> Statement:
             hint="Remove PRIMARY KEY, or CREATE TABLE.",
         )
     clauses = read_clauses(parser, STREAM_CLAUSES)
+    _check_source(parser, "stream", name, columns, clauses)
     return CreateStream(columns=columns, **clauses, **parser.named_parts(first, name))
 
 
@@ -67,13 +70,39 @@ def read_table(parser: Grammar, first: Token) -> CreateTable:
             parser.previous,
             hint=f"Write CREATE VIEW {name.text} AS …",
         )
-    columns, key, key_token = read_columns(parser)
+    columns, key, key_token = _columns_or_none(parser, TABLE_CLAUSES)
     clauses = read_clauses(parser, TABLE_CLAUSES)
+    _check_source(parser, "table", name, columns, clauses)
     if key and key_token:
         if clauses.get("key"):
             parser.fail("the table has two keys", key_token, hint="Remove one of them.")
         clauses |= {"key": key, "key_place": parser.place_at(key_token)}
     return CreateTable(columns=columns, **clauses, **parser.named_parts(first, name))
+
+
+def _columns_or_none(
+    parser: Grammar, clauses: tuple[str, ...]
+) -> tuple[tuple[ColumnDef, ...], tuple[str, ...], Token | None]:
+    """Columns in parentheses, or none where a clause follows at once: they are inferred then."""
+    words = " ".join(parser.current.text.upper().split()) if parser.current else ""
+    if words in clauses or (words == "NON" and parser.at_words("NON", "RETROACTIVE")):
+        return (), (), None
+    return read_columns(parser)
+
+
+def _check_source(
+    parser: Grammar,
+    kind: str,
+    name: Token,
+    columns: tuple[ColumnDef, ...],
+    clauses: dict[str, Any],
+) -> None:
+    if not columns and clauses.get("source") is None:
+        parser.fail(
+            f'{kind} "{name.text}" has no columns, and no SOURCE that they could be inferred from',
+            name,
+            hint=f"Write for example {quoted(name.text)} (item bigint, price double).",
+        )
 
 
 def _new_name(parser: Grammar) -> Token:
@@ -93,8 +122,9 @@ def _names_only(parser: Grammar) -> bool:
 
 def _stream_text(node: CreateStream, write: Write) -> list[str]:
     return [
-        f"{_create(node)} STREAM {quoted(node.name)} ({_columns(node.columns)})",
+        f"{_create(node)} STREAM {quoted(node.name)}{_columns(node.columns)}",
         f"ORDER BY {quoted(node.order_by)}" if node.order_by else "",
+        f"{node.order_unit.upper()}S" if node.order_unit else "",
         f"SLACK {node.slack}" if node.slack else "",
         *_source_and_options(node),
     ]
@@ -102,7 +132,7 @@ def _stream_text(node: CreateStream, write: Write) -> list[str]:
 
 def _table_text(node: CreateTable, write: Write) -> list[str]:
     return [
-        f"{_create(node)} TABLE {quoted(node.name)} ({_columns(node.columns)})",
+        f"{_create(node)} TABLE {quoted(node.name)}{_columns(node.columns)}",
         f"KEY{names_text(node.key)}" if node.key else "",
         "NON RETROACTIVE" if node.non_retroactive else "",
         f"SLACK {node.slack}" if node.slack else "",
@@ -133,7 +163,8 @@ def _source_and_options(node: CreateStream | CreateTable) -> list[str]:
 
 
 def _columns(columns: tuple[ColumnDef, ...]) -> str:
-    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    listed = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    return f" ({listed})" if columns else ""
 
 
 DEFINITIONS = Family(
