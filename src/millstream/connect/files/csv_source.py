@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from millstream.connect.casting import from_text, refusal
+from millstream.algebra.reading import from_text
+from millstream.connect.casting import refusal
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     STRAY_QUOTE,

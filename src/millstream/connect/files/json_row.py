@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connect.casting import from_text, type_name
+from millstream.algebra.reading import from_text
+from millstream.connect.casting import type_name
 
 DEEPEST = 200
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
-from millstream.connect.casting import from_text, from_values, refusal
+from millstream.algebra.reading import from_text
+from millstream.connect.casting import from_values, refusal
 from millstream.connect.files.json_row import (
     DEEPEST,
     Number,
@@ -72,6 +74,8 @@ class JsonSource(TextSource):
             return None
         raw = [_whole(table[key]) for key in keys]
         if any(_other_case(records, low, column, key) for column, key in zip(raw, keys)):
+            return None
+        if any(_too_large(column) for column in raw):
             return None
         done = [from_values(_seconds(c, t), t) for c, t in zip(raw, self.schema.types)]
 
@@ -158,6 +162,13 @@ def _other_case(records: Records, low: int, column: pa.Array, key: str) -> bool:
     name = re.escape(key.encode())
     pattern = re.compile(rb'"' + name + rb'"\s*:\s*(?!(?-i:null)\b)\S', re.IGNORECASE)
     return pattern.search(_bytes_of(records, missing).data) is not None
+
+
+def _too_large(column: pa.Array) -> bool:
+    """Whether a number may be too large for a double: Arrow takes such a one for infinite."""
+    if not pa.types.is_floating(column.type):
+        return False
+    return pc.any(pc.is_inf(column)).as_py() is True
 
 
 def _bytes_of(records: Records, chosen: np.ndarray) -> np.ndarray:

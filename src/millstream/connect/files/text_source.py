@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.casting import bisect
+from millstream.algebra.reading import bisect
 from millstream.connect.files.listing import Files
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
