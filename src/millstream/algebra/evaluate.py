@@ -105,6 +105,8 @@ def holds(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarra
 def castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether CAST leads from one type to the other at all.
 
+    A number is not cast to a time: its unit would be a guess.
+
     >>> castable(STRING, DATE), castable(BOOLEAN, DATE)
     (True, False)
     """
@@ -117,7 +119,7 @@ def castable(have: pa.DataType, want: pa.DataType) -> bool:
         case _ if have == BOOLEAN:
             return number or want == STRING
         case _ if have == INTEGER:
-            return number or want in (STRING, BOOLEAN, TIMESTAMP, INTERVAL)
+            return number or want in (STRING, BOOLEAN, INTERVAL)
         case _ if is_numeric(have):
             return number or want in (STRING, BOOLEAN)
         case _ if have == TIMESTAMP:

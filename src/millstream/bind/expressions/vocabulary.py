@@ -59,12 +59,12 @@ ALIASES = {
     "rlike": "regexp_like",
     "isnull": "is_null",
     "date_diff": "datediff",
-    "unix_seconds": "epoch",
     "from_unixtime": "to_timestamp",
-    "timestamp_seconds": "to_timestamp",
 }
 CLOCKS = ("current_timestamp", "current_date", "current_time", "now", "localtimestamp")
 CONSTANTS = {"pi": math.pi, "e": math.e}
+ZONES = ("to_utc_timestamp", "from_utc_timestamp")
+"""Functions whose second argument is a time zone."""
 UNITS = (
     "year",
     "quarter",
