@@ -8,6 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+from millstream.connect.files.packed import ENDING, is_packed
 from millstream.errors import MillstreamError, closest
 
 ENDINGS = {
@@ -18,7 +19,7 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 FORMATS = ("csv", "jsonl", "parquet")
-PACKED = (".gz", ".bz2", ".zst", ".zip", ".xz")
+PACKED = (".bz2", ".zst", ".zip", ".xz")
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,10 @@ def format_of(files: Files, url: str, declared: str | None) -> str | None:
 
 def _format_by_ending(name: str, url: str) -> str:
     ending = _ending(name)
-    if ending in PACKED:
+    if ending in PACKED or (is_packed(name) and ENDINGS.get(ending) == "parquet"):
         raise MillstreamError(
             f'file "{os.path.basename(name)}" is compressed and cannot be read',
-            hint="Unpack it first; Parquet files are compressed inside.",
+            hint="Unpack it first, or pack it as .gz; Parquet files are compressed inside.",
         )
     if ending not in ENDINGS:
         raise MillstreamError(
@@ -130,7 +131,8 @@ def _format_by_ending(name: str, url: str) -> str:
 
 
 def _ending(name: str) -> str:
-    return os.path.splitext(name)[1].lower()
+    """What says the format: of `x.csv.gz` it is `.csv`."""
+    return os.path.splitext(name.lower().removesuffix(ENDING))[1]
 
 
 def nearby(path: str) -> str:

@@ -12,15 +12,16 @@ import pyarrow as pa
 
 from millstream.algebra.reading import bisect
 from millstream.connect.files.listing import Files
+from millstream.connect.files.packed import read_range
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     Cut,
     Records,
     cut_records,
     find_records,
-    read_range,
 )
 from millstream.connect.source import ROW_TEXT, ReadBatch, Slice, error_rows
+from millstream.connect.times import ISO, Times
 
 MAX_ROW_BYTES = 16 << 20
 PIECE = 1 << 16
@@ -47,6 +48,7 @@ class TextSource(ABC):
     schema: pa.Schema
     files: Files
     max_row_bytes: int = MAX_ROW_BYTES
+    times: Times = ISO
 
     quoting: int | None = field(default=None, init=False)
 
