@@ -152,19 +152,23 @@ def _any_deep(records: Records, low: int, high: int) -> bool:
 
 
 def _mixes_cases(data: memoryview, names: list[str], paths: list[Path]) -> bool:
-    """Whether a column read under another key may also be there under its own name."""
-    others = {name for name, path in zip(names, paths) if path != (name,)}
-    others |= {
-        part
-        for name, path in zip(names, paths)
-        if len(path) > 1
-        for part, key in zip(name.split("."), path)
-        if part != key
-    }
-    if not others:
+    """Whether a column read under another key may also be there under its own name.
+
+    A name with points, in any case, comes before the path that it is; a part of a path in its own
+    case before one in another.
+    """
+    read = list(zip(names, paths))
+    dotted = [name for name, path in read if len(path) > 1]
+    parts = [name for name, path in read if len(path) == 1 and path != (name,)]
+    for name, path in read:
+        if len(path) > 1:
+            parts += [part for part, key in zip(name.split("."), path) if part != key]
+    if not dotted and not parts:
         return False
     text = bytes(data)
-    return any(f'"{name}"'.encode() in text for name in others)
+    if dotted and any(f'"{name}"'.encode().lower() in text.lower() for name in dotted):
+        return True
+    return any(f'"{part}"'.encode() in text for part in parts)
 
 
 def _other_case(records: Records, low: int, column: pa.Array, name: str, path: Path) -> bool:
