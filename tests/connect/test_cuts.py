@@ -46,6 +46,27 @@ json_rows = st.one_of(
 )
 
 
+NESTED = pa.schema(
+    [("a", pa.int64()), ("o.x", pa.float64()), ("o.b.c", pa.string()), ("b", pa.string())]
+)
+nested_values = st.sampled_from(
+    ["1", "2.5", '"x"', "null", "[1, 2]", '{"x":1}', '{"X":2.5,"b":null}', '{"b":{"c":"y"}}',
+     '{"b":{"C":[1]},"x":"7"}', '{"b":3}', "1e999"]
+)  # fmt: skip
+nested_keys = st.sampled_from(["a", "o", "O", "o.x", "O.X", "b", "o.b", "o.b.c", "z"])
+nested_rows = st.lists(st.tuples(nested_keys, nested_values), max_size=4, unique_by=lambda p: p[0])
+
+
+@settings(ANY)
+@given(rows=st.lists(nested_rows, max_size=12))
+def test_nested_json(tmp_path_factory, rows):
+    folder = tmp_path_factory.mktemp("nested")
+    lines = ["{" + ",".join(f'"{k}":{v}' for k, v in pairs) + "}" for pairs in rows]
+    (folder / "x.jsonl").write_text("\n".join(lines) + "\n")
+    source = open_source("x.jsonl", "s", NESTED, {}, str(folder), False)
+    assert_cuts_do_not_matter(source)
+
+
 def assert_cuts_do_not_matter(source):
     whole = repr(drain(source, 10_000))
     for rows in (1, 2, 3, 7, 50):

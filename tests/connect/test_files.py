@@ -52,7 +52,16 @@ def test_format_overrides_the_ending(tmp_path):
         ("*.parquet", {}, 'no file matches "*.parquet"', None),
         ("empty", {}, 'folder "empty" has no files', None),
         ("notes.txt", {}, 'the ending of "notes.txt" does not say its format', None),
-        ("bids.csv.gz", {}, 'file "bids.csv.gz" is compressed and cannot be read', None),
+        ("bids.csv.zst", {}, 'file "bids.csv.zst" is compressed and cannot be read', None),
+        ("bids.parquet.gz", {}, 'file "bids.parquet.gz" is compressed and cannot be read', None),
+        ("bids.csv.gz", {}, 'file "bids.csv.gz" cannot be unpacked as gzip',
+         "If it is not packed, give it a name without .gz."),
+        ("bids.gz", {}, 'the ending of "bids.gz" does not say its format', None),
+        ("bids.csv", {"timestamp": "epoch"}, 'option "timestamp" is "epoch", which does not exist',
+         "Use epoch_s, epoch_ms, epoch_us, or a format."),
+        ("bids.csv", {"timestamp": "%d/%m/%Q"},
+         'option "timestamp" is "%d/%m/%Q", which is no format: %Q is not known',
+         "Write timestamp = '%d/%m/%Y %H:%M:%S', or dd/MM/yyyy HH:mm:ss."),
         ("bids.csv", {"format": "cvs"}, 'option "format" is "cvs", which does not exist',
          "Did you mean csv?"),
         ("bids.csv", {"delimeter": ";"}, 'option "delimeter" of a csv source does not exist',
@@ -65,7 +74,8 @@ def test_format_overrides_the_ending(tmp_path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_opened(tmp_path, url, options, message, hint):
-    for name in ("bids.csv", "notes.txt", "bids.csv.gz"):
+    packed = ("bids.csv.gz", "bids.csv.zst", "bids.parquet.gz", "bids.gz")
+    for name in ("bids.csv", "notes.txt", *packed):
         (tmp_path / name).write_text("item\n1\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "mixed").mkdir()

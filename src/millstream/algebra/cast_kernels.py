@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.kernels import mapped
-from millstream.algebra.types import BOOLEAN, INTEGER, STRING, TIMESTAMP
+from millstream.algebra.types import INTEGER, STRING
 
 
 def spell_doubles(values: pa.Array) -> pa.Array:
@@ -27,6 +27,16 @@ def spell_intervals(values: pa.Array) -> pa.Array:
     return mapped(lambda micros: _plain(Decimal(micros) / 1_000_000), STRING)(values.cast(INTEGER))
 
 
+def spell_decimals(values: pa.Array) -> pa.Array:
+    """Decimals with all digits of their scale; Arrow writes very small ones with an exponent."""
+    texts = values.cast(STRING)
+    odd = pc.match_substring(texts, "E").fill_null(False)
+    if not pc.any(odd).as_py():
+        return texts
+    spelt = [format(value, "f") for value in values.filter(odd).to_pylist()]
+    return pc.replace_with_mask(texts, odd, pa.array(spelt, STRING))
+
+
 def _plain(number: Decimal) -> str:
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -39,14 +49,6 @@ def exact_decimals(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return values.cast(pa.decimal128(19 + kind.scale, kind.scale)).cast(kind)
 
 
-def read_decimals(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Decimal texts rounded to the scale, half away from zero."""
-    try:
-        return texts.cast(kind)
-    except pa.ArrowInvalid:
-        return mapped(lambda text: _quantized(text, kind), kind)(texts)
-
-
 def _quantized(text: str, kind: pa.DataType) -> Decimal | None:
     with localcontext() as context:
         context.prec = 76
@@ -56,19 +58,3 @@ def _quantized(text: str, kind: pa.DataType) -> Decimal | None:
             return None
     fits = value.is_finite() and len(value.as_tuple().digits) <= kind.precision
     return value if fits else None
-
-
-def read_times(texts: pa.Array) -> pa.Array:
-    """Timestamps; those with a zone become UTC."""
-    try:
-        return texts.cast(TIMESTAMP)
-    except pa.ArrowInvalid:
-        return texts.cast(pa.timestamp("us", "UTC")).cast(TIMESTAMP)
-
-
-def read_booleans(texts: pa.Array) -> pa.Array:
-    words = {
-        **dict.fromkeys(("true", "t", "yes", "y", "1"), True),
-        **dict.fromkeys(("false", "f", "no", "n", "0"), False),
-    }
-    return mapped(lambda text: words.get(text.lower()), BOOLEAN)(texts)

@@ -15,6 +15,8 @@ from millstream.algebra import cast_kernels, kernels
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS, Function
 from millstream.algebra.kernels import piecewise, whole_array
+from millstream.algebra.reading import from_text
+from millstream.algebra.spellings import from_doubles, rounded
 from millstream.algebra.types import (
     BOOLEAN,
     DATE,
@@ -103,6 +105,8 @@ def holds(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarra
 def castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether CAST leads from one type to the other at all.
 
+    A number is not cast to a time: its unit would be a guess.
+
     >>> castable(STRING, DATE), castable(BOOLEAN, DATE)
     (True, False)
     """
@@ -115,7 +119,7 @@ def castable(have: pa.DataType, want: pa.DataType) -> bool:
         case _ if have == BOOLEAN:
             return number or want == STRING
         case _ if have == INTEGER:
-            return number or want in (STRING, BOOLEAN, TIMESTAMP, INTERVAL)
+            return number or want in (STRING, BOOLEAN, INTERVAL)
         case _ if is_numeric(have):
             return number or want in (STRING, BOOLEAN)
         case _ if have == TIMESTAMP:
@@ -151,7 +155,7 @@ def _computed(function: Function, values: list[pa.Array]) -> pa.Array:
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if values.type == STRING:
-        return _read(pc.utf8_trim_whitespace(values), kind)
+        return from_text(values, kind).values
     if kind == STRING:
         return _spell(values)
     if kind == INTEGER and is_numeric(values.type):
@@ -165,19 +169,13 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return to_doubles(values) if kind == DOUBLE else values.cast(kind)
 
 
-def _read(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_decimal(kind):
-        return cast_kernels.read_decimals(texts, kind)
-    if kind == BOOLEAN:
-        return cast_kernels.read_booleans(texts)
-    return cast_kernels.read_times(texts) if kind == TIMESTAMP else texts.cast(kind)
-
-
 def _spell(values: pa.Array) -> pa.Array:
     if values.type == DOUBLE:
         return cast_kernels.spell_doubles(values)
     if values.type == TIMESTAMP:
         return cast_kernels.spell_times(values)
+    if pa.types.is_decimal(values.type):
+        return cast_kernels.spell_decimals(values)
     return cast_kernels.spell_intervals(values) if values.type == INTERVAL else values.cast(STRING)
 
 
@@ -185,10 +183,7 @@ def _cast_decimal(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if values.type == BOOLEAN:
         values = values.cast(INTEGER)
     if pa.types.is_floating(values.type):
-        return kernels.round_half_up(values, kind.scale).cast(kind)
+        return from_doubles(values, kind)
     if values.type == INTEGER:
         return cast_kernels.exact_decimals(values, kind)
-    if pa.types.is_decimal(values.type) and values.type.scale > kind.scale:
-        wide = pa.decimal128(38, values.type.scale)
-        values = pc.round(values.cast(wide), ndigits=kind.scale, round_mode="half_towards_infinity")
-    return values.cast(kind)
+    return rounded(values, kind)

@@ -7,17 +7,20 @@ over some rows raises `ArrowInvalid`, and `piecewise` finds those rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millstream.algebra.spellings import rounded
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, TIMESTAMP
 from millstream.columns.keys import same_values
 
 _EXACT = 2.0**53
 _LARGEST = 2.0**63
+_MILLION = pa.scalar(Decimal(1_000_000), pa.decimal128(7, 0))
 
 
 def piecewise(compute: Callable[..., Any], values: Sequence[pa.Array]) -> pa.Array:
@@ -264,8 +267,39 @@ def epoch(values: pa.Array) -> pa.Array:
 
 
 def from_epoch(seconds: pa.Array) -> pa.Array:
-    micros = pc.round(pc.multiply(seconds, 1e6))
-    return whole(pc.round)(micros).cast(TIMESTAMP)
+    """Seconds as instants: whole ones and decimals exactly, doubles to the nearest microsecond."""
+    if seconds.type == INTEGER:
+        return pc.multiply_checked(seconds, 1_000_000).cast(TIMESTAMP)
+    if pa.types.is_decimal(seconds.type):
+        micros = pc.multiply(rounded(seconds, pa.decimal128(24, 6)), _MILLION)
+        return micros.cast(INTEGER).cast(TIMESTAMP)
+    return whole(pc.round)(pc.multiply(seconds, 1e6)).cast(TIMESTAMP)
+
+
+def from_millis(millis: pa.Array) -> pa.Array:
+    return pc.multiply_checked(millis, 1000).cast(TIMESTAMP)
+
+
+def since_epoch(unit: str, micros: int) -> Callable[[Any], Any]:
+    """Whole units since 1970-01-01, rounded down before it too."""
+    return lambda values: pc.divide(pc.floor_temporal(values, unit=unit).cast(INTEGER), micros)
+
+
+def to_utc(local: pa.Array, zone: str) -> pa.Array:
+    """Local times of a zone as UTC.
+
+    Where clocks go back, of a time that is there twice the first is meant. Where they go forward,
+    a time that is not there is as long after the change as if clocks had been left alone.
+    """
+    near = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
+    ahead = pc.subtract(pc.local_timestamp(near), near.cast(TIMESTAMP))
+    instants = pc.subtract(local, ahead)
+    return pc.if_else(pc.equal(pc.local_timestamp(near), local), near.cast(TIMESTAMP), instants)
+
+
+def from_utc(instants: pa.Array, zone: str) -> pa.Array:
+    """Instants in UTC as local times of a zone."""
+    return pc.local_timestamp(instants.cast(pa.timestamp("us", zone)))
 
 
 def last_day(values: pa.Array) -> pa.Array:

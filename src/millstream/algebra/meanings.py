@@ -97,6 +97,28 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "millisecond": ("the milliseconds of the minute, its seconds included", "millisecond(ts)"),
     "microsecond": ("the microseconds of the minute, its seconds included", "microsecond(ts)"),
     "epoch": ("seconds since 1970-01-01", "epoch(ts)"),
+    "timestamp_seconds": (
+        "the same: a number of seconds, with a fraction or without",
+        "timestamp_seconds(1714557600)",
+    ),
+    "timestamp_millis": (
+        "milliseconds since 1970-01-01 as a time",
+        "timestamp_millis(1714557600000)",
+    ),
+    "timestamp_micros": (
+        "microseconds since 1970-01-01 as a time",
+        "timestamp_micros(1714557600000000)",
+    ),
+    "unix_seconds": ("seconds since 1970-01-01, whole", "unix_seconds(ts)"),
+    "unix_millis": ("milliseconds since 1970-01-01, whole", "unix_millis(ts)"),
+    "to_utc_timestamp": (
+        "a local time of the zone as UTC; also `local AT TIME ZONE zone`",
+        "to_utc_timestamp(ts, 'Europe/Berlin')",
+    ),
+    "from_utc_timestamp": (
+        "a time in UTC as the local time of the zone",
+        "from_utc_timestamp(ts, 'Europe/Berlin')",
+    ),
     "to_timestamp": ("seconds since 1970-01-01 as a time", "to_timestamp(1)"),
     "datediff": ("days from the earlier to the later", "datediff(to_date(ts), DATE '2024-04-28')"),
     "date_add": ("so many days later", "date_add(DATE '2024-04-28', 4)"),

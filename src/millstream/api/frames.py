@@ -126,7 +126,7 @@ def _arrow_type(field: Any, stream: str) -> pa.DataType:
     name = field.dataType.simpleString()
     if name.startswith("decimal"):
         return pa.decimal128(field.dataType.precision, field.dataType.scale)
-    if name.startswith("interval"):
+    if name.startswith("interval") and "month" not in name and "year" not in name:
         return INTERVAL
     kinds = {
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), INTEGER),

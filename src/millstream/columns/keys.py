@@ -122,9 +122,23 @@ def to_doubles(array: pa.Array) -> pa.Array:
     >>> to_doubles(pa.array([decimal.Decimal("2.30")]))[0].as_py()
     2.3
     """
-    if pa.types.is_decimal(array.type):
-        array = array.cast(pa.string())
-    return array.cast(pa.float64(), safe=False)
+    if not pa.types.is_decimal(array.type):
+        return array.cast(pa.float64(), safe=False)
+    if pa.types.is_decimal128(array.type) and array.type.precision <= EXACT_DIGITS:
+        return _quotients(array)
+    return array.cast(pa.string()).cast(pa.float64())
+
+
+EXACT_DIGITS = 15
+"""So many digits, and the powers of ten up to 10²², are doubles: their quotient is rounded once."""
+
+
+def _quotients(array: pa.Array) -> pa.Array:
+    """Decimals of few digits as doubles: their digits, divided by a power of ten."""
+    _, data = array.buffers()
+    words = np.frombuffer(data, np.int64)[2 * array.offset : 2 * (array.offset + len(array))]
+    values = words[::2] / 10.0**array.type.scale
+    return pa.array(values, mask=array.is_null().to_numpy(zero_copy_only=False))
 
 
 def flattened(array: pa.ListArray) -> tuple[pa.Array, np.ndarray]:

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.connect.spelling import cleaned, reader_of
+from millstream.algebra.cast_kernels import spell_decimals, spell_doubles, spell_times
+from millstream.algebra.reading import Converted, from_text, search
+from millstream.algebra.spellings import NUMBER, from_doubles, rounded
+from millstream.columns.keys import to_doubles
+from millstream.connect.cells import as_json, is_nested, plain
 
 CELL_TEXT = 100
-
-
-@dataclass(frozen=True)
-class Converted:
-    """A column in its declared type; cells marked `bad` did not convert and are NULL."""
-
-    values: pa.Array
-    bad: np.ndarray | None = None
-
-
-def from_text(cells: pa.Array, type: pa.DataType) -> Converted:
-    """Text cells as a declared type.
-
-    Law: each cell converts, or does not, by itself, whatever its neighbours are. The whole column
-    is tried first; then the same with spaces and spellings cleaned; only then are bad cells sought.
-
-    >>> from_text(pa.array(["1", " 2 ", "x"]), pa.int64()).values.to_pylist()
-    [1, 2, None]
-    """
-    if pa.types.is_string(type):
-        return Converted(cells)
-    cast = reader_of(type)
-    try:
-        return Converted(cast(cells))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return _search(cleaned(cells, type), cast, type)
 
 
 def from_values(values: pa.Array, type: pa.DataType) -> Converted:
@@ -46,6 +22,8 @@ def from_values(values: pa.Array, type: pa.DataType) -> Converted:
         values = values.dictionary_decode()
     if values.type == type:
         return Converted(values)
+    if pa.types.is_null(values.type):
+        return Converted(pa.nulls(len(values), type))
     if is_text(values.type):
         return from_text(values.cast(pa.string()), type)
 
@@ -55,7 +33,7 @@ def from_values(values: pa.Array, type: pa.DataType) -> Converted:
     try:
         return Converted(cast(values))
     except pa.ArrowInvalid:
-        return _search(values, cast, type)
+        return search(values, cast)
 
 
 def fits_always(given: pa.DataType, declared: pa.DataType) -> bool:
@@ -71,32 +49,6 @@ def fits_always(given: pa.DataType, declared: pa.DataType) -> bool:
     return (
         pa.types.is_timestamp(declared) and given.id == declared.id and given.unit in ("us", "ns")
     )
-
-
-def bisect(
-    size: int, accept: Callable[[int, int], bool], leaf: int = 1, step: int | None = None
-) -> list[tuple[int, int]]:
-    """The smallest pieces (of at most `leaf`) of 0…size that are not accepted.
-
-    The first try is in pieces of `step`, or in one.
-
-    Costs a few tries for every bad piece, and one when there is none.
-
-    >>> bisect(8, lambda low, high: not low <= 5 < high)
-    [(5, 6)]
-    """
-    starts = range(0, size, step or max(size, 1))
-    refused, pieces = [], [(low, min(low + starts.step, size)) for low in reversed(starts)]
-    while pieces:
-        low, high = pieces.pop()
-        if accept(low, high):
-            continue
-        if high - low <= leaf:
-            refused.append((low, high))
-        else:
-            middle = (low + high) // 2
-            pieces += [(middle, high), (low, middle)]
-    return refused
 
 
 def is_text(type: pa.DataType) -> bool:
@@ -124,10 +76,17 @@ def refusal(column: str, cell: object, type: pa.DataType) -> str:
     """
     text = str(cell)
     shown = text if len(text) <= CELL_TEXT else text[:CELL_TEXT] + "…"
-    whole = text.strip().lstrip("+-").isdecimal()
-    verb = "does not fit in" if whole and pa.types.is_integer(type) else "is not"
+    verb = "does not fit in" if _is_number(text.strip(), type) else "is not"
     article = "an" if pa.types.is_duration(type) else "a"
     return f'column "{column}": "{shown}" {verb} {article} {type_name(type)}'
+
+
+def _is_number(text: str, type: pa.DataType) -> bool:
+    """Whether a text that did not convert is a number of the kind, and so too large."""
+    if pa.types.is_integer(type):
+        return re.fullmatch(r"[-+]?[0-9]+", text) is not None
+    number = pa.types.is_floating(type) or pa.types.is_decimal(type)
+    return number and re.fullmatch(NUMBER, text) is not None
 
 
 _NAMES = {
@@ -140,56 +99,60 @@ _NAMES = {
     pa.duration("us").id: "interval",
 }
 
-# What a cell must look like to have a chance; wider than what converts, so never the judge alone.
-_HOPEFUL = {
-    pa.int64().id: r"^[-+]?[0-9xXa-fA-F]+$",
-    pa.float64().id: r"^[-+0-9.eEnNaAiIfFtTyY]+$",
-    pa.timestamp("us").id: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    pa.date32().id: r"^[0-9]{4}-[0-9]{2}-[0-9]{2}",
-}
-
-
-def _search(cells: pa.Array, cast: Callable[[pa.Array], pa.Array], type: pa.DataType) -> Converted:
-    """Convert what converts and mark the rest."""
-    bad = np.zeros(len(cells), dtype=bool)
-    pattern = _HOPEFUL.get(type.id) if is_text(cells.type) else None
-    if pattern is not None:
-        hopeful = pc.match_substring_regex(cells, pattern).fill_null(True)
-        bad = ~hopeful.to_numpy(zero_copy_only=False)
-    rest = np.flatnonzero(~bad)
-    tried = cells.take(pa.array(rest)) if len(rest) < len(cells) else cells
-
-    def accept(low: int, high: int) -> bool:
-        try:
-            cast(tried.slice(low, high - low))
-        except pa.ArrowInvalid:
-            return False
-        return True
-
-    for low, high in bisect(len(tried), accept):
-        bad[rest[low:high]] = True
-    if not bad.any():
-        return Converted(cast(cells))
-    return Converted(cast(pc.if_else(pa.array(bad), pa.scalar(None, cells.type), cells)), bad)
-
 
 def _cast_value(part: pa.Array, type: pa.DataType) -> pa.Array:
-    """Typed values cast without loss, save fractions of a microsecond or of the last digit."""
+    """Typed values cast without loss, save digits that the type has no room for.
+
+    Those are what a double does not hold, fractions of a microsecond, which are cut off, and digits
+    after the scale of a decimal, which are rounded half away from zero.
+    """
     given = part.type
+    if pa.types.is_string(type):
+        return _spelt(part)
+    if pa.types.is_binary(given) or pa.types.is_large_binary(given):
+        raise pa.ArrowNotImplementedError("bytes may be text, and nothing else")
+    if given == type:
+        return part
     if pa.types.is_timestamp(given) and pa.types.is_timestamp(type):
-        micros = pc.cast(part, pa.timestamp("us", given.tz), safe=given.unit != "ns")
-        return micros.cast(pa.int64()).cast(type)
+        whole = pc.floor_temporal(part, unit="microsecond") if given.unit == "ns" else part
+        return whole.cast(pa.timestamp("us", given.tz)).cast(pa.int64()).cast(type)
+    if pa.types.is_duration(given) and given.unit == "ns":
+        part = _floored(part)
     if pa.types.is_floating(given) and pa.types.is_decimal(type):
         if pc.any(pc.invert(pc.is_finite(part))).as_py():
             raise pa.ArrowInvalid("a decimal is finite")
-        return pc.cast(part, type)
+        return from_doubles(part, type)
     if pa.types.is_integer(given) and pa.types.is_decimal(type):
         return pc.cast(pc.cast(part, pa.decimal128(20, 0)), type)
-    if pa.types.is_decimal(given) and pa.types.is_decimal(type) and given.scale > type.scale:
-        rounded = pc.round(part, ndigits=type.scale, round_mode="half_towards_infinity")
-        return pc.cast(rounded, type)
+    if pa.types.is_decimal(given) and pa.types.is_decimal(type):
+        return rounded(part, type)
     if pa.types.is_float64(type):
-        return pc.cast(part, type, safe=False)
-    if pa.types.is_temporal(type) and not pa.types.is_temporal(given):
-        raise pa.ArrowNotImplementedError(f"{given} is not a time")
+        return to_doubles(part)
+    if pa.types.is_integer(type) and (pa.types.is_timestamp(given) or pa.types.is_duration(given)):
+        unit = pa.timestamp("us") if pa.types.is_timestamp(given) else pa.duration("us")
+        return _cast_value(part, unit).cast(type)  # microseconds, as CAST gives
+    if pa.types.is_temporal(type) != pa.types.is_temporal(given):
+        raise pa.ArrowNotImplementedError(f"the unit of {given} would be a guess")
     return pc.cast(part, type)
+
+
+def _spelt(part: pa.Array) -> pa.Array:
+    """Values as CAST makes strings of them; lists, maps and structs as JSON."""
+    if is_nested(part.type):
+        return pc.if_else(part.is_null(), pa.scalar(None, pa.string()), as_json(part))
+    if pa.types.is_floating(part.type):
+        return spell_doubles(part)
+    if pa.types.is_timestamp(part.type):
+        return spell_times(_cast_value(part, pa.timestamp("us")))
+    if pa.types.is_decimal(part.type):
+        return spell_decimals(part)
+    if pa.types.is_duration(part.type):
+        return plain(_cast_value(part, pa.duration("us")))
+    return pc.cast(part, pa.string())
+
+
+def _floored(nanoseconds: pa.Array) -> pa.Array:
+    """Lengths of time without the fractions of their microseconds, those below zero too."""
+    numbers = nanoseconds.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    missing = nanoseconds.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(numbers // 1000, pa.int64(), mask=missing).cast(pa.duration("us"))

@@ -8,14 +8,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_FIRST_YEAR, _LAST_YEAR = -62_135_596_800_000_000, 253_402_300_799_999_999
+from millstream.algebra.cast_kernels import spell_decimals
+from millstream.algebra.spellings import FIRST_MICRO, LAST_MICRO
 
 
 def plain(array: pa.Array) -> pa.Array:
     """Values as text without quotes, NULL where they are NULL.
 
     Timestamps are ISO 8601 with microseconds, doubles the shortest text that reads back the same,
-    intervals a number of seconds, lists JSON.
+    intervals a number of seconds; lists, maps and structs JSON.
     """
     type = array.type
     if pa.types.is_string(type):
@@ -27,9 +28,9 @@ def plain(array: pa.Array) -> pa.Array:
     if pa.types.is_duration(type):
         return _durations(array)
     if pa.types.is_decimal(type):
-        return _decimals(array)
-    if _is_list(type):
-        return _lists(array)
+        return spell_decimals(array)
+    if is_nested(type):
+        return _nested(array)
     if pa.types.is_dictionary(type):
         return plain(array.dictionary_decode())
     return array.cast(pa.string())
@@ -37,8 +38,8 @@ def plain(array: pa.Array) -> pa.Array:
 
 def as_csv(array: pa.Array) -> pa.Array:
     """CSV cells: NULL is nothing, an empty string is `""`, quotes only where they are needed."""
-    cells = plain(array)
-    if pa.types.is_string(array.type) or _is_list(array.type) or pa.types.is_dictionary(array.type):
+    cells, type = plain(array), array.type
+    if pa.types.is_string(type) or is_nested(type) or pa.types.is_dictionary(type):
         special = pc.match_substring_regex(cells, '^$|[",\r\n]').fill_null(False)
         if pc.any(special).as_py():
             quoted = _wrap(pc.replace_substring(cells, '"', '""'), '"')
@@ -69,7 +70,7 @@ def _timestamps(array: pa.Array) -> pa.Array:
     micros = array.cast(pa.timestamp("us", array.type.tz), safe=False).cast(pa.int64())
     cells = micros.cast(pa.timestamp("us")).cast(pa.string())
     bounds = pc.min_max(micros).as_py()
-    if bounds["min"] is not None and bounds["min"] >= _FIRST_YEAR and bounds["max"] <= _LAST_YEAR:
+    if bounds["min"] is not None and bounds["min"] >= FIRST_MICRO and bounds["max"] <= LAST_MICRO:
         return pc.binary_replace_slice(cells.cast(pa.binary()), 10, 11, b"T").cast(pa.string())
     return pc.replace_substring(cells, " ", "T")
 
@@ -104,24 +105,54 @@ def _durations(array: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(cells, r"\.?0*$", "")
 
 
-def _decimals(array: pa.Array) -> pa.Array:
-    """Decimals with all digits of their scale; Arrow writes very small ones with an exponent."""
-    cells = array.cast(pa.string())
-    odd = pc.match_substring(cells, "E").fill_null(False)
-    if not pc.any(odd).as_py():
-        return cells
-    spelt = [format(value, "f") for value in array.filter(odd).to_pylist()]
-    return pc.replace_with_mask(cells, odd, pa.array(spelt, pa.string()))
+def is_nested(type: pa.DataType) -> bool:
+    """Whether it is a list, a map or a struct."""
+    return (
+        pa.types.is_list(type)
+        or pa.types.is_large_list(type)
+        or pa.types.is_fixed_size_list(type)
+        or pa.types.is_map(type)
+        or pa.types.is_struct(type)
+    )
 
 
-def _lists(array: pa.Array) -> pa.Array:
-    """Lists as JSON, their elements spelt all at once."""
-    array = array.cast(pa.list_(array.type.value_type))
-    lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    texts = pa.ListArray.from_arrays(pa.array(offsets), as_json(array.flatten()))
-    cells = pc.binary_join_element_wise("[", pc.binary_join(texts, ","), "]", "")
+def _nested(array: pa.Array) -> pa.Array:
+    if pa.types.is_struct(array.type):
+        cells = _structs(array)
+    elif pa.types.is_map(array.type):
+        cells = _maps(array)
+    else:
+        lists = array.cast(pa.list_(array.type.value_type))
+        cells = _joined(lists, as_json(lists.flatten()), "[", "]")
     return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), cells)
+
+
+def _structs(array: pa.Array) -> pa.Array:
+    """Structs as JSON objects, field by field."""
+    names = [json.dumps(field.name, ensure_ascii=False) for field in array.type]
+    values = [as_json(column) for column in array.flatten()]
+    members = [pc.binary_join_element_wise(n, v, ":") for n, v in zip(names, values)]
+    if not members:
+        return pa.array(["{}"] * len(array), pa.string())
+    return pc.binary_join_element_wise("{", pc.binary_join_element_wise(*members, ","), "}", "")
+
+
+def _maps(array: pa.Array) -> pa.Array:
+    """Maps as JSON objects; keys of other types are spelt as text."""
+    entries = array.cast(
+        pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)]))
+    )
+    keys, values = entries.flatten().flatten()
+    members = pc.binary_join_element_wise(as_json(plain(keys)), as_json(values), ":")
+    return _joined(entries, members, "{", "}")
+
+
+def _joined(lists: pa.Array, elements: pa.Array, opened: str, closed: str) -> pa.Array:
+    """Lists whose elements are spelt already, all at once."""
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    texts = pa.ListArray.from_arrays(pa.array(offsets), elements)
+    return pc.binary_join_element_wise(opened, pc.binary_join(texts, ","), closed, "")
 
 
 def _escaped(cells: pa.Array) -> pa.Array:
@@ -144,9 +175,3 @@ def _escaped(cells: pa.Array) -> pa.Array:
         for v in cells.filter(rare).to_pylist()
     ]
     return pc.replace_with_mask(cells, rare, pa.array(spelt, pa.string()))
-
-
-def _is_list(type: pa.DataType) -> bool:
-    return (
-        pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type)
-    )

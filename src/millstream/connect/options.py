@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.connect.casting import from_text
+from millstream.algebra.reading import from_text
 from millstream.errors import MillstreamError, closest
 
 SMALL = Fraction(1, 1_000_000)

@@ -86,7 +86,8 @@ class TableFiles:
         ]
         if not values:
             return None if isinstance(source, JsonSource) else pa.null()
-        return pa.int64() if is_whole(values[0]) else pa.timestamp("us")
+        timed = "timestamp" in given or not is_whole(values[0])
+        return pa.timestamp("us") if timed else pa.int64()
 
 
 def is_whole(text: str) -> bool:

@@ -30,15 +30,24 @@ CANONICAL = {
     "bool": "boolean",
     "timestamp": "timestamp",
     "datetime": "timestamp",
+    "timestamptz": "timestamp",
+    "timestamp_ntz": "timestamp",
+    "timestamp_ltz": "timestamp",
     "date": "date",
     "interval": "interval",
 }
+INSTANTS = ("timestamptz", "timestamp_ltz")
+"""Types of instants elsewhere, which are shown in some zone; here every timestamp is UTC."""
+
 SECOND_WORDS = {"double": "precision", "character": "varying"}
 MOST_DIGITS = 38
+MOST_FRACTION = 6
 
 
 def canonical_type(name: str, sizes: tuple[int, ...] = ()) -> str:
     """The one text for a type and its sizes; char and varchar without a size are strings.
+
+    A timestamp has all six digits, however many were asked for.
 
     >>> canonical_type("NUMERIC", (10, 2)), canonical_type("Integer"), canonical_type("varchar")
     ('decimal(10,2)', 'int', 'string')
@@ -54,6 +63,8 @@ def canonical_type(name: str, sizes: tuple[int, ...] = ()) -> str:
         return _decimal(sizes)
     if canonical in ("char", "varchar"):
         return _text(canonical, sizes)
+    if canonical == "timestamp":
+        return _timestamp(sizes)
     if sizes:
         raise MillstreamError(f"type {canonical} takes no size", hint=f"Write {canonical}.")
     return canonical
@@ -78,6 +89,15 @@ def _text(canonical: str, sizes: tuple[int, ...]) -> str:
             hint=f"Write {canonical}(n) with one length of at least 1.",
         )
     return f"{canonical}({sizes[0]})"
+
+
+def _timestamp(sizes: tuple[int, ...]) -> str:
+    if len(sizes) > 1 or any(size > MOST_FRACTION for size in sizes):
+        raise MillstreamError(
+            f"timestamp({','.join(map(str, sizes))}) does not exist",
+            hint="Write timestamp: it has microseconds, six digits after the second.",
+        )
+    return "timestamp"
 
 
 def _main_types() -> list[str]:

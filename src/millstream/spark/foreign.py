@@ -38,14 +38,14 @@ def packed(name: str, frame: DataFrame, schema: pa.Schema) -> DataFrame:
         context = TaskContext.get()
         part = context.partitionId() if context else 0
         for chunk, batch in enumerate(batches):
-            arrays = [batch.column(f.name).cast(f.type, safe=False) for f in schema]
+            arrays = [_in_utc(batch.column(f.name)).cast(f.type, safe=False) for f in schema]
             blob = encode(pa.RecordBatch.from_arrays(arrays, schema=schema))
             yield pa.RecordBatch.from_arrays(
                 [pa.array([v], t.type) for v, t in zip((name, part, chunk, None, blob), SCHEMA)],
                 schema=SCHEMA,
             )
 
-    wanted = frame.select(*[_plain(frame, f) for f in schema])
+    wanted = frame.select(*[F.col(f"`{name}`") for name in schema.names])
     return wanted.mapInArrow(pack, COLUMNS)
 
 
@@ -100,9 +100,11 @@ class Delivered:
         return ReadBatch(rows, slice.seq + np.arange(slice.length), no_rows(ERRORS))
 
 
-def _plain(frame: DataFrame, field: pa.Field):  # type: ignore[no-untyped-def]
-    """A column in a type that Arrow turns into ours: timestamps without zone."""
-    column = F.col(f"`{field.name}`")
-    if pa.types.is_timestamp(field.type):
-        return column.cast("timestamp_ntz").alias(field.name)
-    return column.alias(field.name)
+def _in_utc(column: pa.Array) -> pa.Array:
+    """Instants without the zone that Spark shows them in; times without a zone as they are.
+
+    Arrow holds an instant as the microseconds of UTC, whatever zone its type names.
+    """
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return column.cast(pa.int64()).cast(pa.timestamp(column.type.unit))
+    return column

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import pyarrow as pa
 
-from millstream.connect.casting import from_text
+from millstream.algebra.reading import from_text
 from millstream.connect.files.csv_source import CsvSource
 from millstream.connect.files.listing import Files
 from millstream.connect.source import ReadBatch

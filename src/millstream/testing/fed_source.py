@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.casting import from_text, refusal
+from millstream.algebra.reading import from_text
+from millstream.connect.casting import refusal
 from millstream.connect.cells import as_csv
 from millstream.connect.source import ReadBatch, Slice, error_rows, largest_of
 

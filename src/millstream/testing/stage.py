@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from millstream.algebra.reading import from_text
 from millstream.algebra.time import Domain
 from millstream.catalog import Stream
-from millstream.connect.casting import from_text
 from millstream.connect.partitioned import PartitionedSource
 from millstream.connect.source import ERRORS, Source
 from millstream.database import Database

@@ -23,8 +23,8 @@ from millstream.algebra.types import (
     type_name,
 )
 from millstream.bind.expressions.constants import coerce
-from millstream.bind.expressions.messages import a, misfit
-from millstream.bind.expressions.vocabulary import EXAMPLES, READING, UNITS
+from millstream.bind.expressions.messages import a, check_zone, misfit
+from millstream.bind.expressions.vocabulary import EXAMPLES, READING, UNITS, ZONES
 from millstream.errors import MillstreamError, Notice, Place, closest
 from millstream.lang import place_of
 
@@ -56,6 +56,8 @@ class Calls:
             raise misfit(name, arguments, self._odd_one(name, arguments, written))
         for position in CONSTANT_ARGUMENTS.get(name, ()):
             self._check_constant(name, arguments[position], written[position])
+        if name in ZONES and isinstance(arguments[1], Literal):
+            check_zone(arguments[1], place_of(written[1], self.text))
         if name == "/" and all(argument.type == INTEGER for argument in arguments):
             self.notices.append(EXACT)
         wanted, result = signature

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import re
+from zoneinfo import available_timezones
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import BUILTINS, builtin
-from millstream.algebra.expressions import Expression
+from millstream.algebra.expressions import Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
-from millstream.algebra.types import INTERVAL, NULL, STRING, is_temporal, type_name
+from millstream.algebra.types import (
+    INTEGER,
+    INTERVAL,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    is_numeric,
+    is_temporal,
+    type_name,
+)
 from millstream.bind.expressions.elsewhere import over, source_of
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import aggregate_of, only_tested, stands_around
-from millstream.errors import MillstreamError, Place, misspelt
+from millstream.errors import MillstreamError, Notice, Place, closest, misspelt
 from millstream.lang import place_of, to_sql
 
 LATER = (
@@ -31,6 +42,9 @@ LATER = (
     "histogram",
 )
 """Aggregates that people know from elsewhere."""
+
+
+EPOCHS = ("seconds", "millis", "micros")
 
 
 def a(kind: pa.DataType) -> str:
@@ -89,6 +103,32 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
     ):
         return f"CAST one of them, for example to {type_name(kinds[0])}."
     return f"Write {usage}."
+
+
+def no_cast(value: Expression, kind: pa.DataType, node: exp.Expr, text: str) -> MillstreamError:
+    """A CAST that there is not. A number may be a time in several units."""
+    hint = "Write INTERVAL '5' MINUTE." if kind == INTERVAL else None
+    if kind == TIMESTAMP and is_numeric(value.type):
+        calls = [f"timestamp_{unit}({written(node, text)})" for unit in EPOCHS]
+        whole = f"Say what it counts: write {calls[0]}, {calls[1]} or {calls[2]}."
+        hint = whole if value.type == INTEGER else f"Write {calls[0]}, if it counts seconds."
+    return MillstreamError(f"CAST cannot make {a(kind)} of {a(value.type)}", hint=hint)
+
+
+def local_time(time: exp.Expr, zone: exp.Expr, text: str) -> Notice:
+    """What AT TIME ZONE takes a time for: half of those who write it mean the opposite."""
+    what, where = written(time, text), written(zone, text)
+    return Notice(
+        f"{what} AT TIME ZONE {where} takes {what} for a local time there, and gives UTC",
+        f"Write from_utc_timestamp({what}, {where}) for the local time of a time in UTC.",
+    )
+
+
+def written(node: exp.Expr, text: str) -> str:
+    """The text of an expression, if it is short and on one line."""
+    place = place_of(node, text)
+    found = "" if place is None else place.text[place.start : place.end]
+    return found if 0 < len(found) <= 40 and "\n" not in found else "x"
 
 
 def no_function(name: str, place: Place | None) -> MillstreamError:
@@ -201,3 +241,18 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
             )
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
     return MillstreamError(f"{words} is not supported in an expression")
+
+
+def check_zone(zone: Literal, place: Place | None) -> None:
+    """That a constant is the name of a time zone, or a distance from UTC such as +02:00."""
+    if zone.value is None:
+        return
+    try:
+        pc.local_timestamp(pa.array([0]).cast(pa.timestamp("us", zone.value)))
+    except pa.ArrowInvalid:
+        near = closest(zone.value, sorted(available_timezones()))
+        raise MillstreamError(
+            f"time zone {zone} does not exist",
+            place,
+            hint=f"Did you mean '{near}'?" if near else "Write for example 'Europe/Berlin'.",
+        ) from None

@@ -26,7 +26,9 @@ from millstream.bind.expressions.constants import coerce, literal
 from millstream.bind.expressions.elsewhere import COLUMNS, refused
 from millstream.bind.expressions.messages import (
     a,
+    local_time,
     misplaced,
+    no_cast,
     no_clock,
     no_function,
     no_member,
@@ -327,10 +329,7 @@ class Expressions:
             raise MillstreamError(f'type "{to.name}" does not exist', place_of(to, self.text))
         value = self.bind(node.this)
         if not castable(value.type, kind):
-            raise MillstreamError(
-                f"CAST cannot make {a(kind)} of {a(value.type)}",
-                hint="Write INTERVAL '5' MINUTE." if kind == INTERVAL else None,
-            )
+            raise no_cast(value, kind, node.this, self.text)
         strict = not isinstance(node, exp.TryCast)
         if strict and isinstance(value, Literal) and value.value is not None:
             return self.calls.read(value, kind, node.this)
@@ -354,6 +353,8 @@ class Expressions:
         if name in ("date_part", "datepart") and len(given) == 2 and given[0].is_string:
             unit = self.calls.unit(self.bind(given[0]), given[0], (*UNITS, *PARTS))
             return self._call(ALIASES.get(unit, unit), given[1:], node)
+        if node.meta.get("at_time_zone") and name == "to_utc_timestamp":
+            self.notices.append(local_time(given[0], given[1], self.text))
         if name in ("instr", "strpos") and len(given) == 2:
             name, given = "position", given[::-1]
         if name == "isnull" and len(given) == 2:

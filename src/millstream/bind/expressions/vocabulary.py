@@ -62,9 +62,7 @@ ALIASES = {
     "locate": "position",
     "replicate": "repeat",
     "date_diff": "datediff",
-    "unix_seconds": "epoch",
     "from_unixtime": "to_timestamp",
-    "timestamp_seconds": "to_timestamp",
 }
 CLOCKS = (
     "current_timestamp",
@@ -83,6 +81,8 @@ CLOCKS = (
     "utc_timestamp",
 )
 CONSTANTS = {"pi": math.pi, "e": math.e}
+ZONES = ("to_utc_timestamp", "from_utc_timestamp")
+"""Functions whose second argument is a time zone."""
 UNITS = (
     "year",
     "quarter",

@@ -13,7 +13,7 @@ from millstream.algebra.evaluate import cast, castable, evaluate, holds
 from millstream.algebra.expressions import TRUE, Expression, Literal
 from millstream.algebra.types import DATE, INTEGER, NULL, STRING, TIMESTAMP, is_numeric
 from millstream.bind.expressions.constants import coerce
-from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.messages import a, no_cast
 from millstream.bind.expressions.quoted import as_string
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
@@ -198,6 +198,7 @@ class _Binder:
             raise MillstreamError(
                 f'column "{name}" is {a(kind)}, and this is {a(bound.type)}',
                 place_of(node, self.text),
+                hint=no_cast(bound, kind, node, self.text).hint,
             )
 
     def _read(self, value: Literal, kind: pa.DataType, name: str, node: exp.Expr) -> object:

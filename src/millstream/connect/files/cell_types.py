@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING, TIMESTAMP
-from millstream.connect.casting import from_text
+from millstream.algebra.reading import from_text
 
 _WHOLE = r"^[-+]?(0|[1-9][0-9]*)$"
 _NUMBER = (

@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from millstream.connect.casting import from_text, refusal
+from millstream.connect.files.packed import read_range
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     STRAY_QUOTE,
     Cut,
     Records,
     cut_records,
-    read_range,
 )
 from millstream.connect.files.text_source import Part, TextSource, good_part
 from millstream.errors import MillstreamError, closest
@@ -28,14 +27,16 @@ class CsvSource(TextSource):
     """CSV records: RFC 4180, a quoted cell may hold line ends, the line end is `\\n` or `\\r\\n`.
 
     With a header the columns are found by name, in any case and order, and others are ignored;
-    without one by position. An empty cell is NULL, a quoted empty cell is an empty string (NULL for
-    other types, and in a file of one column, where an empty line cannot be it). A row with too few
+    without one by position. An empty cell is NULL, and so is one that is the text `null`, unless it
+    is quoted: a quoted empty cell is an empty string (NULL for other types, and in a file of one
+    column, where an empty line cannot be it). A row with too few
     or too many cells, or a cell that does not convert, is bad. Blank lines are skipped.
     Times with a zone become UTC.
     """
 
     delimiter: str = ","
     header: bool = True
+    null: str | None = None
     _headers: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,10 +79,10 @@ class CsvSource(TextSource):
             return None
         index = np.setdiff1d(np.arange(low, high), np.fromiter(wrong, np.int64, len(wrong)))
         texts = [_whole(table.column(f"{cell}")) for cell in cells]
-        done = [from_text(text, type) for text, type in zip(texts, self.schema.types)]
+        done = [self.times.from_text(text, type) for text, type in zip(texts, self.schema.types)]
 
         def why(column: int, row: int) -> str:
-            return refusal(
+            return self.times.refusal(
                 self.schema.names[column], texts[column][row].as_py(), self.schema.types[column]
             )
 
@@ -114,7 +115,7 @@ class CsvSource(TextSource):
             pyarrow.csv.ConvertOptions(
                 column_types={f"{i}": pa.string() for i in cells},
                 include_columns=sorted({f"{i}" for i in cells}),
-                null_values=[""],
+                null_values=["", *([] if self.null is None else [self.null])],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=width == 1,
             ),

@@ -12,8 +12,9 @@ from millstream.connect.files.json_source import JsonSource
 from millstream.connect.files.listing import FORMATS, Files, format_of
 from millstream.connect.files.parquet_source import ParquetSource
 from millstream.connect.files.text_source import MAX_ROW_BYTES
-from millstream.connect.options import CHARACTER, TRUTH, Option, Options, whole, words
+from millstream.connect.options import CHARACTER, TEXT, TRUTH, Option, Options, whole, words
 from millstream.connect.source import Foreseeing, ReadBatch, Slice, Source
+from millstream.connect.times import ISO, TIMESTAMP_OPTION
 
 MOST_BYTES = 1 << 30
 FORMAT = Option(
@@ -41,10 +42,20 @@ LONGEST_ROW = Option(
     str(MAX_ROW_BYTES),
     str(MAX_ROW_BYTES),
 )
+NULL = Option(
+    "null",
+    TEXT,
+    "what a cell without quotes is NULL for, beside nothing at all",
+    "NA",
+    otherwise="only an empty cell is NULL",
+)
 OPTIONS = {
-    "csv": Options("a csv source", (FORMAT, HEADER, DELIMITER, LONGEST_ROW, PARTITIONS)),
-    "jsonl": Options("a jsonl source", (FORMAT, LONGEST_ROW, PARTITIONS)),
-    "parquet": Options("a parquet source", (FORMAT, PARTITIONS)),
+    "csv": Options(
+        "a csv source",
+        (FORMAT, HEADER, DELIMITER, NULL, TIMESTAMP_OPTION, LONGEST_ROW, PARTITIONS),
+    ),
+    "jsonl": Options("a jsonl source", (FORMAT, TIMESTAMP_OPTION, LONGEST_ROW, PARTITIONS)),
+    "parquet": Options("a parquet source", (FORMAT, TIMESTAMP_OPTION, PARTITIONS)),
 }
 SETS = tuple(OPTIONS.values())
 
@@ -58,13 +69,21 @@ def open_files(files: Files, stream: Stream, options: Mapping[str, str]) -> Sour
         return WaitingSource(files, stream, options)
     given = OPTIONS[format].read(options)
     files = Files(files.path, files.follow, format)
+    times = given["timestamp"] or ISO
     if format == "parquet":
-        return ParquetSource(stream.name, stream.schema, files)
+        return ParquetSource(stream.name, stream.schema, files, times)
     longest = given["max_row_bytes"]
     if format == "jsonl":
-        return JsonSource(stream.name, stream.schema, files, longest, stream.scale)
+        return JsonSource(stream.name, stream.schema, files, longest, times, stream.scale)
     return CsvSource(
-        stream.name, stream.schema, files, longest, given["delimiter"], given["header"]
+        stream.name,
+        stream.schema,
+        files,
+        longest,
+        times,
+        given["delimiter"],
+        given["header"],
+        given["null"],
     )
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
-from millstream.connect.casting import from_text, from_values, refusal
 from millstream.connect.files.json_row import (
     DEEPEST,
     Number,
@@ -19,11 +19,13 @@ from millstream.connect.files.json_row import (
     cells_of,
     heartbeat_of,
     is_deep,
-    keys_of,
+    paths_of,
 )
+from millstream.connect.files.nesting import Overlapping, Path, field_at, nested_schema
 from millstream.connect.files.records import Records
 from millstream.connect.files.text_source import Part, TextSource, good_part
 from millstream.connect.source import ERRORS, ReadBatch
+from millstream.connect.times import NUMBERS
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class JsonSource(TextSource):
     keys are ignored. Numbers are also read from strings, strings from numbers and booleans (as they
     are written), integers also from `2.0`. Timestamps and dates are strings, as in CSV; a number is
     not a timestamp, because its unit would be a guess. An interval is a number of seconds or
-    `hours:minutes:seconds`. An array or object is never a value of a declared column.
+    `hours:minutes:seconds`. The name of a column may lead into objects (`item.price`), unless
+    a key has that name. An array or object is the JSON text of a string column, and of no other.
 
     The line `{"$heartbeat": t}` is not a row: t (a timestamp string, or an integer, in units of
     `scale` instants) is the source's own heartbeat. It takes an arrival number, so numbers do not
@@ -50,7 +53,7 @@ class JsonSource(TextSource):
         if b'"$heartbeat"' not in data:
             return super().parse(records, file, seq, columns)
         lines = _naming_heartbeat(records, data)
-        named = {i: heartbeat_of(records.raw(i), self.scale) for i in lines}
+        named = {i: heartbeat_of(records.raw(i), self.times, self.scale) for i in lines}
         beats = {i: beat for i, beat in named.items() if beat is not None}
         kept = np.setdiff1d(np.arange(len(records)), np.fromiter(beats, np.int64, len(beats)))
         read_batch = super().parse(self.records(_bytes_of(records, kept)), file, 0, columns)
@@ -63,46 +66,58 @@ class JsonSource(TextSource):
         if not _all_braced(records, low, high) or _any_deep(records, low, high):
             return None
         data = records.piece(low, high)
-        keys, values = keys_of(records.raw(low), self.schema.names)
-        asked = [
-            _read_as(key, field.type, values.get(key)) for field, key in zip(self.schema, keys)
-        ]
+        places = paths_of(records.raw(low), self.schema.names)
+        paths = [path for path, _ in places]
+        kinds = [self._read_as(f.type, example) for f, (_, example) in zip(self.schema, places)]
         try:
             str(data, "utf-8")
-            table = _read(data, pa.schema(asked))
-        except (pa.ArrowInvalid, UnicodeDecodeError):
+            table = _read(data, nested_schema(paths, kinds))
+        except (pa.ArrowInvalid, UnicodeDecodeError, Overlapping):
             return None
-        if table.num_rows != high - low or _mixes_cases(data, self.schema.names, keys):
+        if table.num_rows != high - low or _mixes_cases(data, self.schema.names, paths):
             return None
-        raw = [_whole(table[key]) for key in keys]
-        if any(_other_case(records, low, column, key) for column, key in zip(raw, keys)):
+        raw = [field_at(table, path) for path in paths]
+        missed = zip(raw, self.schema.names, paths)
+        if any(_other_case(records, low, column, name, path) for column, name, path in missed):
             return None
-        done = [from_values(_seconds(c, t), t) for c, t in zip(raw, self.schema.types)]
+        if any(_too_large(column) for column in raw):
+            return None
+        done = [self.times.from_values(_seconds(c, t), t) for c, t in zip(raw, self.schema.types)]
 
         def why(column: int, row: int) -> str:
             cell = raw[column][row].as_py()
-            return refusal(self.schema.names[column], cell, self.schema.types[column])
+            return self.times.refusal(self.schema.names[column], cell, self.schema.types[column])
 
         return good_part(
             np.arange(low, high), [c.values for c in done], [c.bad for c in done], why, {}
         )
 
     def slow(self, records: Records, low: int, high: int, file: str) -> Part:
-        rows = {i: cells_of(records.raw(i), self.schema) for i in range(low, high)}
+        rows = {i: cells_of(records.raw(i), self.schema, self.times) for i in range(low, high)}
         bad = {i: str(row) for i, row in rows.items() if isinstance(row, Refused)}
         good = {i: row for i, row in rows.items() if i not in bad}
         cells = [
             pa.array([row[c] for row in good.values()], pa.string())
             for c in range(len(self.schema))
         ]
-        done = [from_text(text, type) for text, type in zip(cells, self.schema.types)]
+        done = [self.times.from_text(text, type) for text, type in zip(cells, self.schema.types)]
 
         def why(column: int, row: int) -> str:
             cell = cells[column][row].as_py()
-            return refusal(self.schema.names[column], cell, self.schema.types[column])
+            return self.times.refusal(self.schema.names[column], cell, self.schema.types[column])
 
         index = np.fromiter(good, np.int64, len(good))
         return good_part(index, [c.values for c in done], [c.bad for c in done], why, bad)
+
+    def _read_as(self, type: pa.DataType, example: Any) -> pa.DataType:
+        """The type Arrow should read a column as, given what the first record has there."""
+        text = isinstance(example, str) and not isinstance(example, Number)
+        if pa.types.is_duration(type):
+            return pa.string() if text else pa.decimal128(24, 6)
+        if pa.types.is_timestamp(type) or pa.types.is_date(type):
+            counted = pa.types.is_timestamp(type) and self.times.micros is not None and not text
+            return NUMBERS if counted else pa.string()
+        return pa.string() if text and not pa.types.is_decimal(type) else type
 
 
 def _read(data: memoryview, schema: pa.Schema) -> pa.Table:
@@ -111,16 +126,6 @@ def _read(data: memoryview, schema: pa.Schema) -> pa.Table:
         pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
         pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
     )
-
-
-def _read_as(key: str, type: pa.DataType, example: Any) -> pa.Field:
-    """The type Arrow should read a column as, given what the first record has there."""
-    text = isinstance(example, str) and not isinstance(example, Number)
-    if pa.types.is_duration(type):
-        return pa.field(key, pa.string() if text else pa.decimal128(24, 6))
-    if pa.types.is_timestamp(type) or pa.types.is_date(type):
-        return pa.field(key, pa.string())
-    return pa.field(key, pa.string() if text and not pa.types.is_decimal(type) else type)
 
 
 def _seconds(column: pa.Array, type: pa.DataType) -> pa.Array:
@@ -148,20 +153,52 @@ def _any_deep(records: Records, low: int, high: int) -> bool:
     return any(is_deep(records.raw(low + int(i))) for i in np.flatnonzero(counts > DEEPEST))
 
 
-def _mixes_cases(data: memoryview, names: list[str], keys: list[str]) -> bool:
-    """Whether a column read under a key in another case may also be there under its own name."""
-    others = [name for name, key in zip(names, keys) if name != key]
-    return bool(others) and any(f'"{name}"'.encode() in bytes(data) for name in others)
+def _mixes_cases(data: memoryview, names: list[str], paths: list[Path]) -> bool:
+    """Whether a column read under another key may also be there under its own name.
+
+    A name with points, in any case, comes before the path that it is; a part of a path in its own
+    case before one in another.
+    """
+    read = list(zip(names, paths))
+    dotted = [name for name, path in read if len(path) > 1]
+    parts = [name for name, path in read if len(path) == 1 and path != (name,)]
+    for name, path in read:
+        if len(path) > 1:
+            parts += [part for part, key in zip(name.split("."), path) if part != key]
+    if not dotted and not parts:
+        return False
+    text = bytes(data)
+    if dotted and any(f'"{name}"'.encode().lower() in text.lower() for name in dotted):
+        return True
+    return any(f'"{part}"'.encode() in text for part in parts)
 
 
-def _other_case(records: Records, low: int, column: pa.Array, key: str) -> bool:
-    """Whether some record that lacks a key may have it in another case."""
+def _other_case(records: Records, low: int, column: pa.Array, name: str, path: Path) -> bool:
+    """Whether some record that lacks a column may have it in another case, or in another place."""
     if not column.null_count:
         return False
     missing = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) + low
-    name = re.escape(key.encode())
-    pattern = re.compile(rb'"' + name + rb'"\s*:\s*(?!(?-i:null)\b)\S', re.IGNORECASE)
-    return pattern.search(_bytes_of(records, missing).data) is not None
+    data = _bytes_of(records, missing).tobytes()
+    ends = {name, path[-1], name.rpartition(".")[2]}
+    found = _keys_in(data, ends)
+    # Arrow has looked at the objects on the way, if they are there in the case of the first record.
+    return bool(found) or bool(_keys_in(data, set(path[:-1])) - {key.encode() for key in path[:-1]})
+
+
+def _keys_in(data: bytes, keys: set[str]) -> set[bytes]:
+    """The keys, in any case, that have a value there."""
+    if not keys:
+        return set()
+    either = b"|".join(re.escape(key.encode()) for key in sorted(keys))
+    pattern = rb'"(' + either + rb')"\s*:\s*(?!(?-i:null)\b)\S'
+    return set(re.findall(pattern, data, re.IGNORECASE))
+
+
+def _too_large(column: pa.Array) -> bool:
+    """Whether a number may be too large for a double: Arrow takes such a one for infinite."""
+    if not pa.types.is_floating(column.type):
+        return False
+    return pc.any(pc.is_inf(column)).as_py() is True
 
 
 def _bytes_of(records: Records, chosen: np.ndarray) -> np.ndarray:
@@ -175,7 +212,3 @@ def _bytes_of(records: Records, chosen: np.ndarray) -> np.ndarray:
 def _naming_heartbeat(records: Records, data: bytes) -> list[int]:
     places = np.array([found.start() for found in re.finditer(rb'"\$heartbeat"', data)])
     return np.unique(np.searchsorted(records.starts, places, side="right") - 1).tolist()
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

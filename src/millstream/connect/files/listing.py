@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from millstream.connect.files.packed import ENDING, is_packed
 from millstream.errors import MillstreamError, closest
 
 ENDINGS = {
@@ -28,7 +29,7 @@ BY_NUMBERS, BY_LETTERS = "numbers", "letters"
 """How names are put in order. Positions of earlier versions do not say it: theirs was by letters,
 where `day-10` comes before `day-2`, and a run that goes on from one must not pass over files."""
 
-PACKED = (".gz", ".bz2", ".zst", ".zip", ".xz")
+PACKED = (".bz2", ".zst", ".zip", ".xz")
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,10 @@ def format_of(files: Files, url: str, declared: str | None) -> str | None:
 
 def _format_by_ending(name: str, url: str) -> str:
     ending = _ending(name)
-    if ending in PACKED:
+    if ending in PACKED or (is_packed(name) and ENDINGS.get(ending) == "parquet"):
         raise MillstreamError(
             f'file "{os.path.basename(name)}" is compressed and cannot be read',
-            hint="Unpack it first; Parquet files are compressed inside.",
+            hint="Unpack it first, or pack it as .gz; Parquet files are compressed inside.",
         )
     if ending not in ENDINGS:
         raise MillstreamError(
@@ -165,7 +166,8 @@ def _format_by_ending(name: str, url: str) -> str:
 
 
 def _ending(name: str) -> str:
-    return os.path.splitext(name)[1].lower()
+    """What says the format: of `x.csv.gz` it is `.csv`."""
+    return os.path.splitext(name.lower().removesuffix(ENDING))[1]
 
 
 def nearby(path: str) -> str:

@@ -13,9 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from millstream.connect.casting import fits_always, from_values, refusal, type_name
+from millstream.connect.casting import fits_always, type_name
+from millstream.connect.cells import is_nested
 from millstream.connect.files.listing import BY_NUMBERS, Files, order_at
+from millstream.connect.files.nesting import Path, all_names, field_at, find_field
 from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
+from millstream.connect.times import ISO, Times
 from millstream.errors import MillstreamError, closest
 
 MOST_ROWS = 512 * 1024
@@ -37,6 +40,7 @@ class ParquetSource:
     name: str
     schema: pa.Schema
     files: Files
+    times: Times = ISO
     _groups: dict[str, list[int]] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -77,13 +81,13 @@ class ParquetSource:
         return slices, after, False
 
     def read(self, slice: Slice, columns: Sequence[str]) -> ReadBatch:
-        given, spelt = _columns(slice.at["file"], self.schema)
+        given, spelt = self._columns(slice.at["file"])
         risky = [f.name for f in self.schema if not fits_always(given[f.name], f.type)]
         needed = list(dict.fromkeys([*columns, *risky]))
         table = _part(slice, tuple(spelt[name] for name in needed))
         types = {name: self.schema.field(name).type for name in needed}
-        raw = {name: table[spelt[name]].combine_chunks() for name in needed}
-        done = {name: from_values(_array(raw[name]), types[name]) for name in needed}
+        raw = {name: field_at(table, spelt[name]) for name in needed}
+        done = {name: self.times.from_values(raw[name], types[name]) for name in needed}
         bad = [(name, c.bad) for name, c in done.items() if c.bad is not None]
         rows = pa.record_batch(
             [done[name].values for name in columns],
@@ -94,7 +98,7 @@ class ParquetSource:
             return ReadBatch(rows, seq, error_rows([], [], []))
         wrong = np.logical_or.reduce([mask for _, mask in bad])
         places = np.flatnonzero(wrong)
-        reasons = [_reason(bad, raw, types, int(i)) for i in places]
+        reasons = [self._reason(bad, raw, types, int(i)) for i in places]
         whole = _part(slice, tuple(spelt[name] for name in self.schema.names))
         texts = [json.dumps(whole.slice(int(i), 1).to_pylist()[0], default=str) for i in places]
         keep = np.flatnonzero(~wrong)
@@ -103,7 +107,7 @@ class ParquetSource:
         )
 
     def largest(self, slice: Slice, column: str) -> int | None:
-        given, spelt = _columns(slice.at["file"], self.schema)
+        given, spelt = self._columns(slice.at["file"])
         safe = all(fits_always(given[f.name], f.type) for f in self.schema)
         if (
             safe
@@ -116,11 +120,27 @@ class ParquetSource:
         return largest_of(self.read(slice, [column]).rows.column(0))
 
     def excludes(self, slice: Slice, test: Comparison) -> bool:
-        given, spelt = _columns(slice.at["file"], self.schema)
+        given, spelt = self._columns(slice.at["file"])
         if given[test.column] != self.schema.field(test.column).type:
             return False
         found = _range(slice, spelt[test.column], given[test.column])
         return found is not None and test.fails(*found)
+
+    def _columns(self, file: str) -> tuple[dict[str, pa.DataType], dict[str, Path]]:
+        """The type and the path of each declared column in a file."""
+        stamp = os.stat(file)
+        fields = tuple(self.schema)
+        return _found_columns(file, stamp.st_mtime_ns, stamp.st_size, fields, self.times)
+
+    def _reason(
+        self,
+        bad: list[tuple[str, np.ndarray]],
+        raw: dict[str, pa.Array],
+        types: dict[str, pa.DataType],
+        i: int,
+    ) -> str:
+        name = next(name for name, mask in bad if mask[i])
+        return self.times.refusal(name, raw[name][i].as_py(), types[name])
 
     def _is_unfinished(self, file: str, order: str = BY_NUMBERS) -> bool:
         """Whether a followed file is still being written: its last bytes are not there yet."""
@@ -136,7 +156,7 @@ class ParquetSource:
         """The rows of each row group of a file that has all declared columns."""
         if file not in self._groups:
             metadata = _open(file).metadata
-            _columns(file, self.schema)
+            self._columns(file)
             sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
             self._groups[file] = sizes
         return self._groups[file]
@@ -158,47 +178,50 @@ def _open(file: str) -> pq.ParquetFile:
         ) from None
 
 
-def _columns(file: str, schema: pa.Schema) -> tuple[dict[str, pa.DataType], dict[str, str]]:
-    """The type and the spelling of each declared column in a file."""
-    status = os.stat(file)
-    return _found_columns(file, status.st_mtime_ns, status.st_size, tuple(schema))
-
-
 @lru_cache(maxsize=64)
 def _found_columns(
-    file: str, changed: int, size: int, fields: tuple[pa.Field, ...]
-) -> tuple[dict[str, pa.DataType], dict[str, str]]:
+    file: str, changed: int, size: int, fields: tuple[pa.Field, ...], times: Times
+) -> tuple[dict[str, pa.DataType], dict[str, Path]]:
     there = _open(file).schema_arrow
-    folded = {name.lower(): name for name in reversed(there.names)}
     given, spelt = {}, {}
     for wanted in fields:
-        name = wanted.name if wanted.name in there.names else folded.get(wanted.name.lower())
-        if name is None:
-            meant = closest(wanted.name, there.names)
+        found = find_field(there, wanted.name)
+        if found is None:
+            names = all_names(there)
+            meant = closest(wanted.name, names)
             raise MillstreamError(
                 f'column "{wanted.name}" does not exist in file "{os.path.basename(file)}"',
-                hint=f"Did you mean {meant}?"
-                if meant
-                else f"It has {', '.join(there.names)[:500]}.",
+                hint=f"Did you mean {meant}?" if meant else f"It has {', '.join(names)[:500]}.",
             )
-        given[wanted.name], spelt[wanted.name] = there.field(name).type, name
-        _check_kind(wanted, given[wanted.name], file)
+        spelt[wanted.name], given[wanted.name] = found
+        _check_kind(wanted, given[wanted.name], file, times)
     return given, spelt
 
 
-def _check_kind(wanted: pa.Field, given: pa.DataType, file: str) -> None:
+def _check_kind(wanted: pa.Field, given: pa.DataType, file: str, times: Times) -> None:
     try:
-        from_values(pa.nulls(1, given), wanted.type)
+        times.from_values(pa.nulls(1, given), wanted.type)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise MillstreamError(
             f'column "{wanted.name}" of file "{os.path.basename(file)}" is of type {given}, '
             f"which cannot be read as {type_name(wanted.type)}",
-            hint="Declare it with the type it has in the file.",
+            hint=_remedy(wanted, given),
         ) from None
 
 
-def _part(slice: Slice, columns: tuple[str, ...]) -> pa.Table:
-    at = slice.at
+def _remedy(wanted: pa.Field, given: pa.DataType) -> str:
+    if pa.types.is_timestamp(wanted.type) and pa.types.is_integer(given):
+        return "Say what it counts: WITH (timestamp = 'epoch_ms'), 'epoch_s' or 'epoch_us'."
+    if pa.types.is_struct(given) and given.num_fields:
+        inner = f'"{wanted.name}.{given.field(0).name}"'
+        return f"Declare a field of it, such as {inner}, or it as string, for its JSON text."
+    if is_nested(given):
+        return "Declare it as string, for its JSON text."
+    return "Declare it with the type it has in the file."
+
+
+def _part(slice: Slice, paths: tuple[Path, ...]) -> pa.Table:
+    at, columns = slice.at, tuple(".".join(path) for path in paths)
     if slice.length == at["of"]:
         return _open(at["file"]).read_row_group(at["group"], list(columns), use_threads=False)
     status = os.stat(at["file"])
@@ -213,42 +236,30 @@ def _kept_group(
     return _open(file).read_row_group(group, list(columns), use_threads=False)
 
 
-def _statistics(slice: Slice, column: str, type: pa.DataType) -> int | None:
+def _statistics(slice: Slice, path: Path, type: pa.DataType) -> int | None:
     """The largest value as the file itself knows it."""
-    found = _range(slice, column, type)
+    found = _range(slice, path, type)
     return None if found is None else pa.scalar(found[1], type).cast(pa.int64()).as_py()
 
 
-def _range(slice: Slice, column: str, type: pa.DataType) -> tuple[Any, Any] | None:
+def _range(slice: Slice, path: Path, type: pa.DataType) -> tuple[Any, Any] | None:
     """The least and the largest value of a column in a row group, as the file itself knows them."""
     status = os.stat(slice.at["file"])
     stamp = status.st_mtime_ns, status.st_size
-    return _found_range(slice.at["file"], *stamp, slice.at["group"], column, type)
+    return _found_range(slice.at["file"], *stamp, slice.at["group"], ".".join(path), type)
 
 
 @lru_cache(maxsize=4096)
 def _found_range(
     file: str, changed: int, size: int, group: int, column: str, type: pa.DataType
 ) -> tuple[Any, Any] | None:
-    chunks = _open(file).metadata.row_group(group)
-    for i in range(chunks.num_columns):
-        chunk = chunks.column(i)
-        if chunk.path_in_schema == column and chunk.statistics and chunk.statistics.has_min_max:
-            found = chunk.statistics.min, chunk.statistics.max
-            least, most = (pa.scalar(value, type).as_py() for value in found)
-            return least, most
-    return None
-
-
-def _array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-
-
-def _reason(
-    bad: list[tuple[str, np.ndarray]],
-    raw: dict[str, pa.Array],
-    types: dict[str, pa.DataType],
-    i: int,
-) -> str:
-    name = next(name for name, mask in bad if mask[i])
-    return refusal(name, raw[name][i].as_py(), types[name])
+    group_columns = _open(file).metadata.row_group(group)
+    chunks = [group_columns.column(i) for i in range(group_columns.num_columns)]
+    named = [chunk for chunk in chunks if chunk.path_in_schema == column]
+    if len(named) != 1:  # a column with a point in its name, and a field under the same path
+        return None
+    known = named[0].statistics
+    if not known or not known.has_min_max:
+        return None
+    least, most = (pa.scalar(value, type).as_py() for value in (known.min, known.max))
+    return least, most

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import numpy as np
 
+from millstream.connect.files.packed import Unfinished, read_range, size_of
 from millstream.errors import MillstreamError
 
 MOST_BYTES = 32 << 20
@@ -83,9 +83,15 @@ def cut_records(
     """The next piece of a file with at most `rows` records; None when no record is complete yet.
 
     A record longer than `longest` bytes is a piece by itself, found in constant memory. A quote
-    that stays open over more than a piece can hold is a stray one: its record is one line.
+    that stays open over more than a piece can hold is a stray one: its record is one line. A gzip
+    file that is not `final` counts once it is whole.
     """
-    size = os.path.getsize(file)
+    try:
+        size = size_of(file)
+    except Unfinished:
+        if final:
+            raise
+        return None
     if size < start:
         raise MillstreamError(
             f'file "{file}" has become shorter than what was read of it',
@@ -107,12 +113,6 @@ def cut_records(
     return _refuse(file, start, records.data, records.open_quote, at_end or length == most, longest)
 
 
-def read_range(file: str, start: int, end: int) -> np.ndarray:
-    with open(file, "rb") as handle:
-        handle.seek(start)
-        return np.frombuffer(handle.read(end - start), np.uint8)
-
-
 def _take(records: Records, start: int, rows: int, longest: int) -> Cut:
     taken = min(rows, len(records))
     long = np.flatnonzero(records.ends[:taken] - records.starts[:taken] > longest)
@@ -132,7 +132,7 @@ def _refuse(
         return Cut(start + blank, 0)
     if not closed:
         return None
-    size = os.path.getsize(file)
+    size = size_of(file)
     end = _line_end(file, start if open_quote else start + len(seen), size)
     if end - start > longest:
         return Cut(end, 1, _too_long(end - start, longest))

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.connect.casting import bisect
+from millstream.algebra.reading import bisect
 from millstream.connect.files.listing import BY_NUMBERS, Files, order_at
+from millstream.connect.files.packed import read_range
 from millstream.connect.files.records import (
     BYTE_ORDER_MARK,
     Cut,
     Records,
     cut_records,
     find_records,
-    read_range,
 )
 from millstream.connect.source import ROW_TEXT, ReadBatch, Slice, error_rows
+from millstream.connect.times import ISO, Times
 
 MAX_ROW_BYTES = 16 << 20
 PIECE = 1 << 16
@@ -48,6 +49,7 @@ class TextSource(ABC):
     schema: pa.Schema
     files: Files
     max_row_bytes: int = MAX_ROW_BYTES
+    times: Times = ISO
 
     quoting: int | None = field(default=None, init=False)
 

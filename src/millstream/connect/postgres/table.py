@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from millstream.connect.casting import from_text, refusal
+from millstream.algebra.reading import from_text
+from millstream.connect.casting import refusal
 from millstream.connect.options import LENGTH, TEXT, Option, Options
 from millstream.errors import MillstreamError, closest
 

@@ -82,7 +82,7 @@ def _parse_options(parser: Grammar) -> Options:
 
 
 def _parse_option(parser: Grammar) -> tuple[str, str]:
-    if parser.take(TokenType.STRING):
+    if parser.take(TokenType.STRING) or parser.take(TokenType.NULL):
         name = parser.previous.text
     else:
         name = parser.read_name("the name of an option").text

@@ -13,7 +13,7 @@ from millstream.lang.grammar.faults import Faults
 from millstream.lang.interval import Interval
 from millstream.lang.nodes import STREAM_OPERATORS, StreamWindow, ToStream, TypeName
 from millstream.lang.tokens import RESERVED, SOFT
-from millstream.lang.types import SECOND_WORDS, canonical_type
+from millstream.lang.types import INSTANTS, SECOND_WORDS, canonical_type
 
 
 class Core(Faults):
@@ -167,13 +167,23 @@ class Core(Faults):
         if self._match_texts({SECOND_WORDS.get(name, "").upper()}):
             name = f"{name} {self._prev.text.lower()}"
         sizes = self._parse_sizes() if self._match(TokenType.L_PAREN) else ()
+        zoned = name in INSTANTS or (name == "timestamp" and self._parse_zone())
         try:
             canonical = canonical_type(first.text if " " not in name else name, sizes)
         except MillstreamError as error:
             self.guarded(error, first, self._prev)
         node = self.expression(TypeName(this=canonical))
         node.meta["span"] = (first.start, self._prev.end + 1)
+        node.meta["zoned"] = zoned
         return node
+
+    def _parse_zone(self) -> bool:
+        """Take WITH or WITHOUT TIME ZONE after `timestamp`; whether it was WITH."""
+        if self._match_text_seq("WITHOUT", "TIME", "ZONE"):
+            return False
+        return any(
+            self._match_text_seq("WITH", *local, "TIME", "ZONE") for local in ((), ("LOCAL",))
+        )
 
     def _parse_sizes(self) -> tuple[int, ...]:
         sizes = [self._parse_size()]

@@ -177,4 +177,17 @@ class Expressions(Core):
         return items
 
     def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
+        """`time AT TIME ZONE zone`, as the call that it means.
+
+        As in PostgreSQL, a time without a zone is a local one, which becomes an instant; an instant
+        becomes a local time. An instant is what AT TIME ZONE or a type with a zone has made.
+        """
+        while this is not None and self._match_text_seq("AT", "TIME", "ZONE"):
+            zone = self._parse_type() or self.expect("a time zone", hint="Write 'Europe/Berlin'.")
+            inner = this.unnest()
+            to = inner.args.get("to")
+            zoned = inner.meta.get("zoned") or (to is not None and to.meta.get("zoned"))
+            name = "from_utc_timestamp" if zoned else "to_utc_timestamp"
+            this = self.expression(exp.Anonymous(this=name, expressions=[this, zone]))
+            this.meta.update(zoned=not zoned, at_time_zone=True)
         return this

@@ -12,6 +12,7 @@ from millstream.errors import MillstreamError
 from millstream.lang.grammar.core import Core
 from millstream.lang.interval import CALENDAR_UNITS, interval_of_parts, known_unit, split_parts
 from millstream.lang.nodes import TypeName
+from millstream.lang.types import INSTANTS, canonical_type
 
 _NUMBER = re.compile(r"\d+(\.\d*)?([eE][+-]?\d+)?")
 _LESS = ("EXCEPT", "EXCLUDE", "REPLACE")
@@ -88,9 +89,13 @@ class Literals(Core):
         if self._next.token_type == TokenType.STRING and self._curr.text.upper() in (
             "DATE",
             "TIMESTAMP",
+            "TIMESTAMPTZ",
+            "TIMESTAMP_NTZ",
+            "TIMESTAMP_LTZ",
         ):
             self._advance()
-            to = TypeName(this=self._prev.text.lower())
+            to = TypeName(this=canonical_type(self._prev.text))
+            to.meta["zoned"] = self._prev.text.lower() in INSTANTS
             return self.expression(exp.Cast(this=self._parse_primary(), to=to))
         return self._parse_interval() or self._parse_atom() or self._parse_column()
 
