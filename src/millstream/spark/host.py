@@ -43,6 +43,7 @@ from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
+from millstream.spark.session import register
 
 Progress = Callable[[BatchReport], None]
 
@@ -182,7 +183,7 @@ class SparkHost:
         self.done.clear()
         self._stopping = self._refused = False
         self._planner = BatchPlanner(lambda: self._job_snapshot("planner", self.job), self._failed)
-        self.session.dataSource.register(ReadTaskSource)
+        register(self.session, ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
         frame = stream.option("planner", self._planner.address).load()
         for name, other in self.foreign.items():

@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
 
 from millstream.spark.java import find_java
 
@@ -59,6 +61,18 @@ REUSED_MEMORY = {
 }
 """For workers: columns that were freed are used again, instead of being asked for from the system
 page by page for every batch."""
+
+
+def register(session: SparkSession, source: type[DataSource]) -> None:
+    """Make a data source known to a session.
+
+    A session made by `newSession` may have it from the one it was made from, and then refuses it.
+    """
+    try:
+        session.dataSource.register(source)
+    except AnalysisException as error:
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
 
 
 def make_session(master: str | None = None) -> SparkSession:
