@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
@@ -66,13 +65,19 @@ page by page for every batch."""
 def register(session: SparkSession, source: type[DataSource]) -> None:
     """Make a data source known to a session.
 
-    A session made by `newSession` may have it from the one it was made from, and then refuses it.
+    Spark looks for the name in the active session, which may be another one that has it already,
+    and then refuses it here; so this one is the active session meanwhile.
     """
+    sessions = SparkSession._get_j_spark_session_class(session._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
     try:
         session.dataSource.register(source)
-    except AnalysisException as error:
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def make_session(master: str | None = None) -> SparkSession:
