@@ -89,6 +89,13 @@ def test_a_length_in_months_is_no_interval(spark) -> None:
         millstream.connect(spark=spark).stream("s", frame)
 
 
+def test_lists_are_told_to_be_selected_as_text(spark) -> None:
+    frame = spark.readStream.format("rate").load().selectExpr("array(value) AS tags")
+    with pytest.raises(millstream.MillstreamError) as error:
+        millstream.connect(spark=spark).stream("s", frame)
+    assert error.value.hint == "Select to_json(tags) for its JSON text, or a field of it."
+
+
 def test_a_session_of_times_without_zone_gets_such(session, tmp_path: Path) -> None:
     session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
     db = millstream.connect(spark=session, checkpoint=str(tmp_path / "checkpoint"))

@@ -139,6 +139,8 @@ def _arrow_type(field: Any, stream: str) -> pa.DataType:
     if name not in kinds:
         raise MillstreamError(
             f'column "{field.name}" of stream "{stream}" has the type {name}',
-            hint="Select or cast it to a type Millstream has.",
+            hint=f"Select to_json({field.name}) for its JSON text, or a field of it."
+            if name.startswith(("array", "struct", "map"))
+            else "Select or cast it to a type Millstream has.",
         )
     return kinds[name]

@@ -96,10 +96,11 @@ class QueryHandle:
     def dataframe(self) -> DataFrame:
         """The result as a Spark streaming DataFrame; of a stored result its changes."""
         from millstream.spark.result_source import ResultSource, spark_schema
+        from millstream.spark.session import register
 
         self._connection.database.want_changes(self.name)
         session = self._connection.spark
-        session.dataSource.register(ResultSource)
+        register(session, ResultSource)
         reader = session.readStream.format("millstream").option("query", self._emitted)
         reader = reader.option("folder", self._connection.log.folder.url)
         return reader.option("schema", spark_schema(self._query.result_schema)).load()

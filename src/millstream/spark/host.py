@@ -38,6 +38,7 @@ from millstream.spark.batch_planner import BatchPlanner
 from millstream.spark.carrier import Executors
 from millstream.spark.job_snapshot import JobSnapshot
 from millstream.spark.read_task_source import ReadTaskSource
+from millstream.spark.session import register
 from millstream.spark.worker_errors import as_raised
 from millstream.spark.workers_python import explained
 
@@ -165,7 +166,7 @@ class SparkHost:
             lambda idle: self.watch.look(self.job, self.clock, idle),
             self._closing,
         )
-        self.session.dataSource.register(ReadTaskSource)
+        register(self.session, ReadTaskSource)
         stream = self.session.readStream.format("millstream_read_tasks")
         frame = stream.option("planner", self._planner.address).load()
         for name, other in self.foreign.items():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
 
 from millstream.spark.java import find_java
 
@@ -74,6 +75,24 @@ REUSED_MEMORY = {
 }
 """For workers: columns that were freed are used again, instead of being asked for from the system
 page by page for every batch."""
+
+
+def register(session: SparkSession, source: type[DataSource]) -> None:
+    """Make a data source known to a session.
+
+    Spark looks for the name in the active session, which may be another one that has it already,
+    and then refuses it here; so this one is the active session meanwhile.
+    """
+    sessions = SparkSession._get_j_spark_session_class(session._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        session.dataSource.register(source)
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
 
 
 def make_session(

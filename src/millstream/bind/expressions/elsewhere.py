@@ -109,7 +109,6 @@ HINTS: dict[str, Hint] = {
     "to_unixtime": "Write epoch({0}).",
     "to_varchar": "Write CAST({0} AS string).",
     "try_to_number": "Write TRY_CAST({0} AS double).",
-    "unix_millis": "Write unix_micros({0}) div 1000.",
     "unix_timestamp": "Write epoch({0}).",
     "unnest": UNFOLD,
     "uuid": _CHANCE,

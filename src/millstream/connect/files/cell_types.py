@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING, TIMESTAMP
 from millstream.algebra.reading import from_text
+from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING, TIMESTAMP
 
 _WHOLE = r"^[-+]?(0|[1-9][0-9]*)$"
 _NUMBER = (
