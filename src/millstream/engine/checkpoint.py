@@ -41,7 +41,8 @@ class Commit:
     while the state has rows that an earlier strategy emitted open. `measures` is what operators
     took and emitted, `plans` the plans of every query as text, since a plan must not change under
     its state; `hot` the keys whose rows are spread, `rules` which rules plans follow. `changes` are
-    stored results whose changes were emitted as well.
+    stored results whose changes were emitted as well. `trail` says from where sources can be read
+    again.
     """
 
     batch: int
@@ -60,6 +61,7 @@ class Commit:
     hot: dict[str, Any] = field(default_factory=dict)
     rules: str = "on"
     changes: list[str] = field(default_factory=list)
+    trail: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:

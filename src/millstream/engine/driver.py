@@ -13,6 +13,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, no_rows
 from millstream.connect.source import ERRORS as ERROR_COLUMNS
 from millstream.connect.source import Source
+from millstream.engine.beginning import Beginning, Past
 from millstream.engine.carrier import Carrier
 from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
 from millstream.engine.clock import Clock, Header
@@ -36,7 +37,9 @@ from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
+from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
+from millstream.engine.trail import Planned, Trail, followed, trail_from_json, trail_to_json
 from millstream.engine.work import Batch, Work
 from millstream.errors import Notice
 from millstream.operators import Stored
@@ -68,6 +71,12 @@ class Finished:
     clock: Clock = field(default_factory=Clock.start)
     hot: HotKeys = field(default_factory=HotKeys)
     measures: Measures = field(default_factory=Measures)
+    trail: Trail = field(default_factory=dict)
+
+    @property
+    def past(self) -> Past:
+        """What is known of the rows that were read so far."""
+        return Past(self.clock, self.trail)
 
     @staticmethod
     def of(commit: Commit | None) -> Finished:
@@ -76,7 +85,8 @@ class Finished:
             return Finished()
         clock, hot = commit.clock.without_ends(), HotKeys.from_json(commit.hot)
         measures = Measures.from_json(commit.measures)
-        return Finished(commit.batch, commit.levels, clock, hot, measures)
+        trail = trail_from_json(commit.trail)
+        return Finished(commit.batch, commit.levels, clock, hot, measures, trail)
 
     def left(self, levels: int) -> tuple[int, ...]:
         """Which batch left the state of every level; −1 for those that are new."""
@@ -105,6 +115,9 @@ class Driver:
     ran: Job | None = None
     """The job of that batch."""
     opening: Opening = field(default_factory=Opening)
+    beginnings: Mapping[str, Beginning] = field(default_factory=dict)
+    sources: Sources = staticmethod(lambda job: {})
+    """Opens the sources of a job in this process: to plan what is read again, and to read."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -117,29 +130,74 @@ class Driver:
         carrier: Carrier,
         sources: Sources,
         positions: Mapping[str, Any] | None = None,
+        known: Iterable[ReadTask] | None = None,
     ) -> BatchReport | None:
-        """Carry out one batch; None when nothing was read, and then nothing is committed."""
+        """Carry out one batch; None when nothing was read, and then nothing is committed.
+
+        `known` are its read tasks where others than the carrier hand them out.
+        """
         started = time.perf_counter()
-        work = self.begin(number, tasks, sources)
+        self.sources = sources
+        work = self.begin(number, tasks)
+        read = [s for task in (work.batch.tasks if known is None else known) for s in task.slices]
+        planned = Planned(tuple(read), positions or {})
         messages = list(carrier.carry(work))
         carried = time.perf_counter()
-        return self.finish(work, messages, positions or {}, started, carried)
+        return self.finish(work, messages, planned, started, carried)
 
-    def begin(self, number: int, tasks: Iterable[ReadTask], sources: Sources) -> Work:
+    def begin(self, number: int, tasks: Iterable[ReadTask]) -> Work:
         """The work of the next batch: its queries are settled from here on."""
         with self.lock:
+            again = self._read_again()
             job, wanted, opening = self.job, self.wanted, self.opening
             self._before, self.opening = (self.begun, self.ran), Opening()
-            self.begun, self.ran = number, job
+            self.begun, self.ran, self.beginnings = number, job, {}
             left = self.last.left(job.graph.depth)
-            batch = Batch(number, tuple(tasks), self.last.clock, self.last.hot, left, opening)
-        return Work(job, batch, self.buckets, wanted, lambda: sources(job), self.states)
+            read, clock, hot = tuple(tasks), self.last.clock, self.last.hot
+            batch = Batch(number, read, clock, hot, left, opening, again)
+        return Work(job, batch, self.buckets, wanted, lambda: self.sources(job), self.states)
+
+    def _read_again(self) -> Rereading:
+        """What is read again for the queries that open; a source that has lost its past since they
+        were added is not."""
+        if not self.beginnings:
+            return Rereading()
+        try:
+            return self._planned_again(self.job, self.beginnings)
+        except NotThere:
+            self.join(self.job)
+            return self._read_again()
+
+    def _planned_again(self, job: Job, beginnings: Mapping[str, Beginning]) -> Rereading:
+        return reread(beginnings, job.streams, self.sources(job), self.last.trail)
+
+    def _with_what_is_there(self, make: Callable[[Past], Joined]) -> Joined:
+        """The queries that join, with beginnings for which the sources still have the rows."""
+        past = self.last.past
+        while True:
+            joined = make(past)
+            try:
+                self._planned_again(joined.job, joined.beginnings)
+                return joined
+            except NotThere as gone:
+                past = past.without(gone.stream)
+
+    def join(self, job: Job) -> Joined:
+        """Let the queries of a job that have not run yet begin in the next batch."""
+        ran, begun = self.ran, self.begun
+        assert ran is not None and begun is not None
+        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past))
+        self._take(joined)
+        return joined
+
+    def _take(self, joined: Joined) -> None:
+        self.job, self.opening, self.beginnings = joined.job, joined.opening, joined.beginnings
 
     def finish(
         self,
         work: Work,
         messages: list[Message],
-        positions: Mapping[str, Any],
+        planned: Planned,
         started: float,
         carried: float,
     ) -> BatchReport | None:
@@ -148,12 +206,12 @@ class Driver:
         if not headers:
             self._undo(work)
             return None
-        after = self._after(work, headers, messages)
+        after = self._after(work, headers, messages, planned)
         with self.lock:
             self._deliver(work.job, messages, work.batch.number)
             sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
             if self.checkpoint is not None:
-                self.commit = self._commit(work.job, after, sizes, positions)
+                self.commit = self._commit(work.job, after, sizes, planned.positions)
                 self.checkpoint.write(self.commit)
             self.last = after
         return _report(after, headers, messages, started, carried)
@@ -163,11 +221,12 @@ class Driver:
         with self.lock:
             self.begun, self.ran = self._before
             self.opening = work.batch.opening
-            if self.job is not work.job and self.ran is not None and self.begun is not None:
-                joined = opened(self.job, self.ran, self.begun)
-                self.job, self.opening = joined.job, joined.opening
+            if self.ran is not None and self.begun is not None:
+                self.join(self.job)
 
-    def _after(self, work: Work, headers: list[Header], messages: list[Message]) -> Finished:
+    def _after(
+        self, work: Work, headers: list[Header], messages: list[Message], planned: Planned
+    ) -> Finished:
         """Where a batch leaves the job."""
         job, batch, graph = work.job, work.batch, work.job.graph
         clock = job.advance(batch.clock, headers)
@@ -175,7 +234,8 @@ class Driver:
         samples = [m.sample for m in messages if isinstance(m, Sampled)]
         measures = self.last.measures.after(counted, graph, job.spans(batch.clock, clock))
         hot = batch.hot.after(samples, graph.meetings, work.buckets)
-        return Finished(batch.number, graph.depth, clock, hot, measures)
+        trail = followed(self.last.trail, job.streams, planned, headers, batch.clock, clock)
+        return Finished(batch.number, graph.depth, clock, hot, measures, trail)
 
     def _commit(
         self, job: Job, after: Finished, sizes: dict[str, int], positions: Mapping[str, Any]
@@ -197,6 +257,7 @@ class Driver:
             hot=after.hot.to_json(),
             rules=job.settings.rules,
             changes=sorted(job.changes),
+            trail=trail_to_json(after.trail),
         )
 
     def _deliver(self, job: Job, messages: list[Message], number: int) -> None:
@@ -254,8 +315,11 @@ class Driver:
                 joined = Joined(job.decided({}, statistics))
             else:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
-                joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
-            self.job, self.opening = joined.job, joined.opening
+                now, ran, begun = self.job, self.ran, self.begun
+                joined = self._with_what_is_there(
+                    lambda past: changed(job, now, ran, begun, statistics, counted, past)
+                )
+            self._take(joined)
             every = frozenset(joined.job.changelog_roots)
             self.wanted = every if wanted is None else wanted
         return joined.notices
@@ -265,8 +329,7 @@ class Driver:
         self.begun = before.begun
         if before.ran is not None and self.begun is not None:
             self.ran = replace(self.job, queries=before.ran.queries)
-            joined = opened(self.job, self.ran, self.begun)
-            self.job, self.opening = joined.job, joined.opening
+            self.join(self.job)
 
     def _counted(self) -> frozenset[str]:
         """The names of states in which duplicates are counted."""

@@ -24,6 +24,7 @@ from millstream.engine.read_tasks import ReadTask, plan_read_tasks, with_ticks
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
+from millstream.engine.trail import trail_from_json, trail_to_json
 from millstream.errors import Notice
 from millstream.files import Folder
 from millstream.operators.retract import OPEN
@@ -46,6 +47,7 @@ class LocalHost:
         wanted = frozenset(job.changelog_roots)
         self.driver = Driver(job, receivers, MemoryStates(), job.settings.buckets or 2, wanted)
         self.sources, self.follow = sources, follow
+        self.driver.sources = lambda job: self.sources
         self.carrier: Carrier = InProcess()
         self.positions: dict[str, dict[str, Any]] = {}
         self.ticked = 0
@@ -152,7 +154,9 @@ class LocalHost:
         host = LocalHost(job, self.sources, self.driver.receivers, self.follow)
         clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
-        host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
+        trail = trail_from_json(json.loads(json.dumps(trail_to_json(last.trail))))
+        host.driver.states = moved
+        host.driver.last = replace(last, clock=clock, hot=hot, trail=trail)
         host.driver.go_on(self.driver)
         host.positions, host.ticked = self.positions, self.ticked
         return host
