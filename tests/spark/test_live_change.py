@@ -81,5 +81,30 @@ def test_queries_come_and_go_and_a_job_is_killed_where_they_open(spark, folder: 
     assert "wide" not in found
     job = kept.host.job
     assert {q.name: q.joined for q in job.queries} == {"totals": "", "sizes": ""}
-    assert any('"wide"' in notice and "fresh" in notice for notice in kept.notices)
+    assert any('"wide"' in notice and "what runs already" in notice for notice in kept.notices)
     assert any('"sizes"' in notice and "what runs already" in notice for notice in kept.notices)
+
+
+MINUTES = """
+CREATE STREAM f (at timestamp, x bigint) ORDER BY at SLACK 10 Minutes SOURCE 'f.csv';
+CREATE VIEW every AS SELECT Istream(x) FROM f;
+"""
+LATE = "CREATE VIEW late AS SELECT STREAMED count(*) AS n FROM f [Range 3 Minutes];"
+
+
+@pytest.mark.parametrize("dies", [None, 1])
+def test_rows_that_are_read_and_not_final_count_from_the_first_answer_on(
+    spark, tmp_path: Path, dies: int | None
+) -> None:
+    """Twenty rows a minute apart are read, and nine of them are final when a query joins."""
+    rows = [f"2024-05-01 10:{minute:02d}:00,{minute}" for minute in range(60)]
+    (tmp_path / "f.csv").write_text("\n".join(["at,x", *rows]) + "\n")
+    kept = go(spark, tmp_path, MINUTES, {0: LATE}, dies)
+    if dies is not None:  # killed where it opens; it was not on the checkpoint
+        kept = go(spark, tmp_path, MINUTES + LATE, {}, None)
+    told = [(r["op"], str(r["ts"])[11:], r["n"]) for r in kept.tables()["late"].to_pylist()]
+    steps = [(f"10:{m:02d}:00", f"10:{m:02d}:00.000001") for m in range(9, 60)]
+    assert told == [
+        ("+", "10:08:59.999999", 3),  # those of 10:06, 10:07 and 10:08
+        *(("u", at, n) for here, after in steps for at, n in ((here, 4), (after, 3))),
+    ][:-1]

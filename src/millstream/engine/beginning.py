@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from millstream.algebra.node import Node
 from millstream.algebra.time import DAWN
@@ -24,10 +24,13 @@ class Past:
 
     clock: Clock = field(default_factory=Clock.start)
     trail: Trail = field(default_factory=dict)
+    told: Mapping[str, int] = field(default_factory=dict)
+    """The instants after which rows count for queries, as their authors were told."""
 
     def without(self, stream: str) -> Past:
         """The same, of a source that cannot be read again."""
-        return Past(self.clock, {n: marks for n, marks in self.trail.items() if n != stream})
+        left = {name: marks for name, marks in self.trail.items() if name != stream}
+        return replace(self, trail=left)
 
     def has_read(self, stream: str) -> bool:
         clock = self.clock.sources.get(stream)
@@ -52,7 +55,7 @@ class Beginning:
 
 
 def beginning_of(
-    plans: Iterable[Node], streams: Mapping[str, Stream], past: Past
+    name: str, plans: Iterable[Node], streams: Mapping[str, Stream], past: Past
 ) -> Beginning | None:
     """The beginning of a query with these plans; None when rows that it needs cannot be read again.
 
@@ -66,18 +69,19 @@ def beginning_of(
         return None
     reaches: dict[str, int | None] = {}
     for root in graph.roots:
-        for name, length in reach_of(root).items():
-            known = reaches.get(name, 0)
-            reaches[name] = None if known is None or length is None else max(known, length)
+        for one, length in reach_of(root).items():
+            known = reaches.get(one, 0)
+            reaches[one] = None if known is None or length is None else max(known, length)
     read = {n: r for n, r in reaches.items() if past.has_read(n) and not _is_folded(streams[n])}
-    if any(name not in past.trail for name in read):
+    if any(n not in past.trail for n in read):
         return None
-    whole = {name: _since(name, reach, floors, past) for name, reach in read.items()}
-    if all(_is_there(n, i, past) for n, i in whole.items()) and _rows(whole, past) <= MOST_ROWS:
+    whole = {n: _since(n, reach, floors, past) for n, reach in read.items()}
+    there = all(_is_there(n, i, past) for n, i in whole.items())
+    if there and _rows(whole, past) <= MOST_ROWS and name not in past.told:
         return Beginning(whole, floors)
-    after = past.clock.beats.get(min(read), DAWN)
+    after = past.told.get(name, past.clock.beats.get(min(read), DAWN))
     floors = floors | {n: after for n in read if streams[n].op is None}
-    part = {name: _since(name, reach, floors, past) for name, reach in read.items()}
+    part = {n: _since(n, reach, floors, past) for n, reach in read.items()}
     there = all(_is_there(n, i, past) for n, i in part.items())
     return Beginning(part, floors, after) if there else None
 

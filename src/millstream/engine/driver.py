@@ -118,6 +118,8 @@ class Driver:
     beginnings: Mapping[str, Beginning] = field(default_factory=dict)
     sources: Sources = staticmethod(lambda job: {})
     """Opens the sources of a job in this process: to plan what is read again, and to read."""
+    tell: Callable[[Notice], None] = staticmethod(lambda notice: None)
+    """Told what is found out about a query when it begins."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -158,22 +160,24 @@ class Driver:
         return Work(job, batch, self.buckets, wanted, lambda: self.sources(job), self.states)
 
     def _read_again(self) -> Rereading:
-        """What is read again for the queries that open; a source that has lost its past since they
-        were added is not."""
+        """What is read again for the queries that open: what has been read by now, though a batch
+        may have ended since they were added."""
         if not self.beginnings:
             return Rereading()
-        try:
-            return self._planned_again(self.job, self.beginnings)
-        except NotThere:
-            self.join(self.job)
-            return self._read_again()
+        told = {n: b.after for n, b in self.beginnings.items() if b.after is not None}
+        joined = self.join(self.job, told)
+        for name in sorted(joined.said.keys() - told.keys()):
+            self.tell(joined.notice(name))
+        return self._planned_again(self.job, self.beginnings)
 
     def _planned_again(self, job: Job, beginnings: Mapping[str, Beginning]) -> Rereading:
         return reread(beginnings, job.streams, self.sources(job), self.last.trail)
 
-    def _with_what_is_there(self, make: Callable[[Past], Joined]) -> Joined:
+    def _with_what_is_there(
+        self, make: Callable[[Past], Joined], told: Mapping[str, int]
+    ) -> Joined:
         """The queries that join, with beginnings for which the sources still have the rows."""
-        past = self.last.past
+        past = replace(self.last.past, told=told)
         while True:
             joined = make(past)
             try:
@@ -182,11 +186,11 @@ class Driver:
             except NotThere as gone:
                 past = past.without(gone.stream)
 
-    def join(self, job: Job) -> Joined:
+    def join(self, job: Job, told: Mapping[str, int] | None = None) -> Joined:
         """Let the queries of a job that have not run yet begin in the next batch."""
         ran, begun = self.ran, self.begun
         assert ran is not None and begun is not None
-        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past))
+        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past), told or {})
         self._take(joined)
         return joined
 
@@ -317,7 +321,7 @@ class Driver:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
                 now, ran, begun = self.job, self.ran, self.begun
                 joined = self._with_what_is_there(
-                    lambda past: changed(job, now, ran, begun, statistics, counted, past)
+                    lambda past: changed(job, now, ran, begun, statistics, counted, past), {}
                 )
             self._take(joined)
             every = frozenset(joined.job.changelog_roots)

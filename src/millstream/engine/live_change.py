@@ -33,10 +33,10 @@ class Joined:
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What the authors of queries should know that begin without the rows that came before."""
-        return tuple(
-            Notice(f'query "{name}" joins a running job: {said}')
-            for name, said in sorted(self.said.items())
-        )
+        return tuple(map(self.notice, sorted(self.said)))
+
+    def notice(self, name: str) -> Notice:
+        return Notice(f'query "{name}" joins a running job: {self.said[name]}')
 
 
 def changed(
@@ -88,7 +88,7 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
             continue
         queries[query.name] = fresh = replace(query, joined=f"after batch {batch}")
         plans = job.plans_of(fresh).values()
-        beginning = beginning_of(plans, job.streams, past)
+        beginning = beginning_of(query.name, plans, job.streams, past)
         if beginning is not None:
             mark = f"{fresh.joined} {beginning.mark}"
             queries[query.name] = again = replace(query, joined=mark)

@@ -30,7 +30,6 @@ from millstream.engine.clock import Clock
 from millstream.engine.driver import BatchReport, Driver, Finished
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
-from millstream.engine.live_change import Joined, opened
 from millstream.engine.measures import Measures
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
@@ -82,17 +81,11 @@ class SparkHost:
             job = settled(job, commit, self.checkpoint)
         job = decided(job, commit)
         buckets = self._bucket_count(job, commit, notices)
-        joined, ran = Joined(job), None
+        ran = None
         if commit is not None:
             marks = fingerprints(job)
             known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
             ran = replace(job, queries=tuple(known))
-            joined = opened(job, ran, commit.batch)
-            job, opening = joined.job, joined.opening.queries
-            notices += compare(commit, asked, self.checkpoint.folder, opening)
-        self._tell = tell
-        for notice in notices:
-            tell(notice)
         self.driver = Driver(
             job,
             receivers(commit),
@@ -104,15 +97,23 @@ class SparkHost:
             Finished.of(commit),
             None if commit is None else commit.batch,
             ran,
-            joined.opening,
+            sources=self._sources,
+            tell=tell,
         )
+        self._snapshots: dict[str, JobSnapshot] = {}
+        if commit is not None:
+            joined = self.driver.join(job)
+            opening = joined.opening.queries - joined.said.keys()
+            notices += [*compare(commit, asked, self.checkpoint.folder, opening), *joined.notices]
+        self._tell = tell
+        for notice in notices:
+            tell(notice)
         self.lock = threading.Lock()
         self.done = threading.Event()
         self.failure: BaseException | None = None
         self._query: Any = None
         self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
-        self._snapshots: dict[str, JobSnapshot] = {}
         self._written: tuple[JobSnapshot, str] | None = None
 
     @property
@@ -278,10 +279,11 @@ class SparkHost:
             from millstream.spark.foreign import together
 
             frame = together(frame, self.buckets)
-        tasks = () if self.foreign else self._planned_tasks(number)
+        known, positions = self._planned(number)
+        tasks = () if self.foreign else known
         executors = Executors(self.session, frame, self._saved)
         carrier: Carrier = InProcess() if tasks and self.in_driver(number) else executors
-        report = self.driver.run(number, tasks, carrier, self._sources)
+        report = self.driver.run(number, tasks, carrier, self._sources, positions, known)
         self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:
             self.progress(report)
@@ -289,16 +291,23 @@ class SparkHost:
         if streams and all(n in clock.sources and clock.sources[n].ended for n in streams):
             self.done.set()
 
-    def _planned_tasks(self, number: int) -> tuple[ReadTask, ...]:
-        """The read tasks of a batch from Spark's log of offsets, where they are before it starts;
-        none if the log cannot be read."""
+    def _planned(self, number: int) -> tuple[tuple[ReadTask, ...], dict[str, Any]]:
+        """The read tasks of a batch, and the positions after it, from Spark's log of offsets, where
+        they are before it starts; none if the log cannot be read."""
+        plan = self._plan(number)
+        if plan is None:
+            return (), {}
+        if self.foreign and plan == self._plan(number - 1):  # only Spark has brought something
+            return (), plan["positions"]
+        return tuple(map(ReadTask.from_json, plan["tasks"])), plan["positions"]
+
+    def _plan(self, number: int) -> dict[str, Any] | None:
+        """What the batch planner has answered for a batch: it is the first source of the query."""
         try:
             offsets = self.checkpoint.spark.folder("offsets").get(str(number))
-            lines = offsets.to_pybytes().splitlines()
-            tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
-        except (MissingFile, ValueError, KeyError, IndexError):
-            return ()
-        return tuple(map(ReadTask.from_json, tasks))
+            return json.loads(json.loads(offsets.to_pybytes().splitlines()[2])["plan"])
+        except (MissingFile, ValueError, KeyError, IndexError, TypeError):
+            return None
 
 
 def _is_one_process(session: SparkSession) -> bool:
