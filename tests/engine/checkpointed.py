@@ -16,7 +16,6 @@ from millstream.engine.checkpoint import (
     understood,
 )
 from millstream.engine.driver import Driver, Finished
-from millstream.engine.live_change import Joined, opened
 from millstream.engine.read_tasks import plan_read_tasks
 from millstream.engine.states import FileStates
 from millstream.files import Folder
@@ -41,28 +40,29 @@ class Checkpointed:
             notices += compare(commit, job, checkpoint.folder)
             job = settled(job, commit, checkpoint)
         job = decided(job, commit)
-        joined, ran = Joined(job), None
+        ran = None
         if commit is not None:
             marks = fingerprints(job)
             known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
             ran = replace(job, queries=tuple(known))
-            joined = opened(job, ran, commit.batch)
         self.notices = [notice.message for notice in notices]
         self.kept = KeptResults()
         self.positions = commit.positions if commit else {}
         self.driver = Driver(
-            joined.job,
+            job,
             [self.kept],
             FileStates(checkpoint.state.url),
             2,
-            frozenset(joined.job.changelog_roots),
+            frozenset(job.changelog_roots),
             checkpoint,
             commit,
             Finished.of(commit),
             None if commit is None else commit.batch,
             ran,
-            joined.opening,
+            sources=lambda job: self.session.sources(follow=False),
         )
+        if commit is not None:
+            self.driver.join(job)
 
     def go(self, batches: int = 1_000_000) -> None:
         """So many batches, or all there are."""

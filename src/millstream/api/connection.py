@@ -235,7 +235,7 @@ class Connection:
                 tell=lambda notice: events.publish(Noticed(notice)),
             )
 
-        host = self.database.start_run(make, self._checkpoint, follow, forget=self.log.forget)
+        host = self.database.start_run(make, self._checkpoint, follow)
         self._host = self._last = host
         return host
 

@@ -26,6 +26,8 @@ class Past:
     trail: Trail = field(default_factory=dict)
     told: Mapping[str, int] = field(default_factory=dict)
     """The instants after which rows count for queries, as their authors were told."""
+    gone: frozenset[str] = frozenset()
+    """The queries that were dropped since the last batch began: those of their names are others."""
 
     def without(self, stream: str) -> Past:
         """The same, of a source that cannot be read again."""

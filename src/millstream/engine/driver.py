@@ -36,7 +36,7 @@ from millstream.engine.messages import (
 from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
 from millstream.engine.read_tasks import ReadTask
-from millstream.engine.receivers import Receiver
+from millstream.engine.receivers import Forgetting, Receiver
 from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
 from millstream.engine.trail import Planned, Trail, followed, trail_from_json, trail_to_json
@@ -114,6 +114,8 @@ class Driver:
     """The number of the batch that was begun last, in this run or before it."""
     ran: Job | None = None
     """The job of that batch."""
+    gone: frozenset[str] = frozenset()
+    """The queries that were dropped or replaced since that batch was begun."""
     opening: Opening = field(default_factory=Opening)
     beginnings: Mapping[str, Beginning] = field(default_factory=dict)
     sources: Sources = staticmethod(lambda job: {})
@@ -153,7 +155,7 @@ class Driver:
             again = self._read_again()
             job, wanted, opening = self.job, self.wanted, self.opening
             self._before, self.opening = (self.begun, self.ran), Opening()
-            self.begun, self.ran, self.beginnings = number, job, {}
+            self.begun, self.ran, self.beginnings, self.gone = number, job, {}, frozenset()
             left = self.last.left(job.graph.depth)
             read, clock, hot = tuple(tasks), self.last.clock, self.last.hot
             batch = Batch(number, read, clock, hot, left, opening, again)
@@ -177,7 +179,7 @@ class Driver:
         self, make: Callable[[Past], Joined], told: Mapping[str, int]
     ) -> Joined:
         """The queries that join, with beginnings for which the sources still have the rows."""
-        past = replace(self.last.past, told=told)
+        past = replace(self.last.past, told=told, gone=self.gone)
         while True:
             joined = make(past)
             try:
@@ -224,6 +226,7 @@ class Driver:
         """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
         with self.lock:
             self.begun, self.ran = self._before
+            self.gone = frozenset()
             self.opening = work.batch.opening
             if self.ran is not None and self.begun is not None:
                 self.join(self.job)
@@ -250,7 +253,7 @@ class Driver:
             self.buckets,
             sizes,
             {n: s.declared for n, s in job.streams.items()},
-            fingerprints(job),
+            {n: mark for n, mark in fingerprints(job).items() if n not in self.gone},
             dict(positions),
             levels=after.levels,
             joined={q.name: q.joined for q in job.queries if q.joined},
@@ -290,6 +293,8 @@ class Driver:
 
     def _has(self, query: Query) -> bool:
         """Whether a query is still there, and still the same."""
+        if query.name in self.gone:
+            return False
         now = next((q for q in self.job.queries if q.name == query.name), None)
         return now is not None and (now.plan, now.form) == (query.plan, query.form)
 
@@ -313,6 +318,7 @@ class Driver:
         that is known; the notices name the others.
         """
         with self.lock:
+            self._forget(job)
             statistics = self.last.measures.statistics(self.job.graph)
             if self.ran is None or self.begun is None:
                 job = replace(job, plans=self.job.plans)
@@ -327,6 +333,17 @@ class Driver:
             every = frozenset(joined.job.changelog_roots)
             self.wanted = every if wanted is None else wanted
         return joined.notices
+
+    def _forget(self, job: Job) -> None:
+        """Let receivers drop the results of queries that the next job does not have: before a batch
+        can bring rows of others that have their names."""
+        marks = fingerprints(job)
+        gone = [n for n, mark in fingerprints(self.job).items() if marks.get(n) != mark]
+        self.gone |= set(gone)
+        for receiver in self.receivers:
+            for name in gone if isinstance(receiver, Forgetting) else ():
+                receiver.forget(name)
+                receiver.forget(f"{name}.changes")
 
     def go_on(self, before: Driver) -> None:
         """Take up where another driver of these queries has come to, under settings of its own."""

@@ -73,7 +73,7 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
     out of what runs, or out of rows that are read again. Where neither can be had, they begin with
     the rows that are read from now on."""
     marks, known = fingerprints(job), fingerprints(ran)
-    new = [q for q in job.queries if known.get(q.name) != marks[q.name]]
+    new = [q for q in job.queries if q.name in past.gone or known.get(q.name) != marks[q.name]]
     if not new:
         return Joined(job)
     running = _running(job, ran, {q.name for q in new})
