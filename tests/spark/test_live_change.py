@@ -1,12 +1,20 @@
 """Queries come and go while a job runs on Spark, which is stopped in between."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from millstream.database import Database
+from millstream.engine.log import read_log
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults, run_script
+from spark import killed
+from spark.killed import LATE, MINUTES
 
 pytestmark = pytest.mark.spark
 
@@ -85,26 +93,53 @@ def test_queries_come_and_go_and_a_job_is_killed_where_they_open(spark, folder: 
     assert any('"sizes"' in notice and "what runs already" in notice for notice in kept.notices)
 
 
-MINUTES = """
-CREATE STREAM f (at timestamp, x bigint) ORDER BY at SLACK 10 Minutes SOURCE 'f.csv';
-CREATE VIEW every AS SELECT Istream(x) FROM f;
-"""
-LATE = "CREATE VIEW late AS SELECT STREAMED count(*) AS n FROM f [Range 3 Minutes];"
-
-
 @pytest.mark.parametrize("dies", [None, 1])
 def test_rows_that_are_read_and_not_final_count_from_the_first_answer_on(
     spark, tmp_path: Path, dies: int | None
 ) -> None:
     """Twenty rows a minute apart are read, and nine of them are final when a query joins."""
-    rows = [f"2024-05-01 10:{minute:02d}:00,{minute}" for minute in range(60)]
-    (tmp_path / "f.csv").write_text("\n".join(["at,x", *rows]) + "\n")
+    write_minutes(tmp_path)
     kept = go(spark, tmp_path, MINUTES, {0: LATE}, dies)
     if dies is not None:  # killed where it opens; it was not on the checkpoint
         kept = go(spark, tmp_path, MINUTES + LATE, {}, None)
-    told = [(r["op"], str(r["ts"])[11:], r["n"]) for r in kept.tables()["late"].to_pylist()]
-    steps = [(f"10:{m:02d}:00", f"10:{m:02d}:00.000001") for m in range(9, 60)]
-    assert told == [
-        ("+", "10:08:59.999999", 3),  # those of 10:06, 10:07 and 10:08
-        *(("u", at, n) for here, after in steps for at, n in ((here, 4), (after, 3))),
-    ][:-1]
+    assert shown(kept.tables()["late"]) == expected(minutes=60)
+
+
+@pytest.mark.slow
+def test_all_processes_are_killed_where_a_query_opens(spark, tmp_path: Path) -> None:
+    write_minutes(tmp_path)
+    words = [sys.executable, "-m", "spark.killed", str(tmp_path), "1"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        words, env=env, start_new_session=True, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == -signal.SIGKILL, done.stdout + done.stderr
+    assert sorted(p.stem for p in tmp_path.glob("checkpoint/commits/*.json")) == [f"{0:012d}"]
+    log = killed.go(spark, tmp_path, MINUTES + LATE, None)
+    late, every = (log.session.queries[name].result_schema for name in ("late", "every"))
+    assert shown(read_log(log.folder, "late", late)) == expected(minutes=60)
+    found = read_log(log.folder, "every", every).column("x").to_pylist()
+    assert found == list(range(60)), "the query that was there is untouched"
+
+
+def write_minutes(folder: Path) -> None:
+    rows = [f"2024-05-01 10:{minute:02d}:00,{minute}" for minute in range(60)]
+    (folder / "f.csv").write_text("\n".join(["at,x", *rows]) + "\n")
+
+
+def shown(table: pa.Table) -> list[tuple[str, str, int]]:
+    return [(row["op"], str(row["ts"])[11:], row["n"]) for row in table.to_pylist()]
+
+
+def expected(minutes: int) -> list[tuple[str, str, int]]:
+    """A row comes in every minute, and leaves at the instant after three minutes."""
+    first = ("+", "10:08:59.999999", 3)  # those of 10:06, 10:07 and 10:08
+    later = [
+        change
+        for minute in range(9, minutes)
+        for change in (
+            ("u", f"10:{minute:02d}:00", 4),
+            ("u", f"10:{minute:02d}:00.000001", 3),
+        )
+    ]
+    return [first, *later[:-1]]  # instants after the last row do not exist
