@@ -9,7 +9,7 @@ import pytest
 
 from laws.live import COLUMNS, Live
 from millstream.database import Database
-from millstream.engine import beginning
+from millstream.engine import beginning, trail
 from millstream.local.host import LocalHost
 from millstream.testing.run import KeptResults
 
@@ -199,6 +199,58 @@ def test_a_query_that_cannot_have_all_rows_counts_those_after_the_instant_it_nam
         assert live.told(name) == fresh.told(name), (name, since)
     for name in VIEWS:
         assert live.told(name) == alone.told(name)
+
+
+APART = {
+    "of bids": "SELECT item, count(*) AS n FROM bids [Range 9] GROUP BY item",
+    "of sold": "SELECT item, count(*) AS n FROM sold [Range 9] GROUP BY item",
+}
+"""Queries over one stream each: their heartbeats have nothing to do with each other."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_query_whose_rows_cannot_be_read_again_begins_at_the_instant_it_names(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(300 + seed)
+    slack, apart = chance.choice((0, 4, 9)), seed % 2
+    write(tmp_path, chance, 90, slack)
+    given, order = settings(chance), f"SLACK {slack}"
+    views = APART if apart else VIEWS
+    texts = {n: FRESH[n] for n in (("sold twice", "unsold") if apart else FRESH)}
+    if not apart:
+        monkeypatch.setattr(trail, "can_be_reread", lambda stream: False)
+    whole, live = Live(tmp_path, views | texts, given, order), Live(tmp_path, views, given, order)
+    whole.to_the_end()
+    waiting, begun = list(texts), dict[str, int]()
+    chance.shuffle(waiting)
+    while live.batch():
+        if waiting and chance.random() < 0.5:
+            name = waiting.pop()
+            notices = [notice.message for notice in live.add(name, texts[name])]
+            if name in UNBOUNDED:
+                assert "it begins with the rows that are read from now on" in notices[0]
+            elif notices:
+                begun[name] = int(notices[0].rpartition("its answers begin at ")[2])
+        if chance.random() < 0.3:
+            live.restart(chance.choice((None, "negative", "direct", "update_pattern")))
+    assert begun or apart
+    for name, since in begun.items():
+        is_stream = live.session.queries[name].form == "stream"
+        mine, all_of = live.told(name), whole.told(name)
+        if since > live.host.clock.beats["bids"]:
+            assert mine == [], "time has ended before"
+            continue
+        if is_stream:
+            assert mine == [row for row in all_of if row[0] >= since], name
+            continue
+        late = [row for row in mine if row[1] > since]
+        assert late == [row for row in all_of if row[1] > since], name
+        first = [row for row in mine if row[1] <= since]
+        assert all(row[:2] == ("+", since) for row in first), name
+        assert live.replayed(name) == whole.replayed(name), name
+    for name in views:
+        assert apart or live.told(name) == whole.told(name)
 
 
 def test_a_query_is_replaced_at_one_boundary_and_goes_on_with_what_it_shares(tmp_path) -> None:

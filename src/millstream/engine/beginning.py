@@ -12,7 +12,7 @@ from millstream.engine.clock import Clock
 from millstream.engine.trail import Trail, mark_before
 from millstream.operators import NonRetroactiveJoin, Scan, TableScan
 from millstream.plan.graph import Graph
-from millstream.plan.reach import reach_of
+from millstream.plan.reach import reach_of, together
 
 MOST_ROWS = 10_000_000
 """A query whose windows reach back for ever begins with all rows if they are at most so many."""
@@ -24,8 +24,6 @@ class Past:
 
     clock: Clock = field(default_factory=Clock.start)
     trail: Trail = field(default_factory=dict)
-    told: Mapping[str, int] = field(default_factory=dict)
-    """The instants after which rows count for queries, as their authors were told."""
     gone: frozenset[str] = frozenset()
     """The queries that were dropped since the last batch began: those of their names are others."""
 
@@ -57,7 +55,7 @@ class Beginning:
 
 
 def beginning_of(
-    name: str, plans: Iterable[Node], streams: Mapping[str, Stream], past: Past
+    plans: Iterable[Node], streams: Mapping[str, Stream], past: Past
 ) -> Beginning | None:
     """The beginning of a query with these plans; None when rows that it needs cannot be read again.
 
@@ -69,23 +67,30 @@ def beginning_of(
     floors = _folded(graph)
     if floors is None or len(beats) > 1 or any(s.of for s in map(streams.get, graph.scans) if s):
         return None
-    reaches: dict[str, int | None] = {}
-    for root in graph.roots:
-        for one, length in reach_of(root).items():
-            known = reaches.get(one, 0)
-            reaches[one] = None if known is None or length is None else max(known, length)
+    reaches = together(map(reach_of, graph.roots))
     read = {n: r for n, r in reaches.items() if past.has_read(n) and not _is_folded(streams[n])}
     if any(n not in past.trail for n in read):
         return None
     whole = {n: _since(n, reach, floors, past) for n, reach in read.items()}
     there = all(_is_there(n, i, past) for n, i in whole.items())
-    if there and _rows(whole, past) <= MOST_ROWS and name not in past.told:
+    if there and _rows(whole, past) <= MOST_ROWS:
         return Beginning(whole, floors)
-    after = past.told.get(name, past.clock.beats.get(min(read), DAWN))
+    after = past.clock.beats.get(min(read), DAWN)
     floors = floors | {n: after for n in read if streams[n].op is None}
     part = {n: _since(n, reach, floors, past) for n, reach in read.items()}
     there = all(_is_there(n, i, past) for n, i in part.items())
     return Beginning(part, floors, after) if there else None
+
+
+def first_right(plans: Iterable[Node], past: Past) -> int | None:
+    """The first instant at which a query is right that begins with the rows that are read from now
+    on: its windows hold none of those before then. None where they do for ever, or there are none.
+    """
+    reaches = together(map(reach_of, plans)).items()
+    clocks = past.clock.sources
+    seen = [(clocks[n].largest, reach) for n, reach in reaches if past.has_read(n)]
+    known = [m + reach + 1 for m, reach in seen if m is not None and reach is not None]
+    return max(known, default=None) if len(known) == len(seen) else None
 
 
 def _since(name: str, reach: int | None, floors: Mapping[str, int], past: Past) -> int:

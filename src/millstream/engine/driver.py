@@ -17,11 +17,10 @@ from millstream.engine.beginning import Beginning, Past
 from millstream.engine.carrier import Carrier
 from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
 from millstream.engine.clock import Clock, Header
+from millstream.engine.finished import Finished
 from millstream.engine.holdings import Held
-from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.live_change import Joined, changed, opened
-from millstream.engine.measures import Measures
 from millstream.engine.messages import (
     ERRORS,
     LATE,
@@ -39,7 +38,7 @@ from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Forgetting, Receiver
 from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
-from millstream.engine.trail import Planned, Trail, followed, trail_from_json, trail_to_json
+from millstream.engine.trail import Planned, followed, trail_to_json
 from millstream.engine.work import Batch, Work
 from millstream.errors import Notice
 from millstream.operators import Stored
@@ -60,37 +59,6 @@ class BatchReport:
     state_rows: int
     state_bytes: int
     parts: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Where the last finished batch has left a job: its number, its levels, the clock after it."""
-
-    number: int = -1
-    levels: int = 0
-    clock: Clock = field(default_factory=Clock.start)
-    hot: HotKeys = field(default_factory=HotKeys)
-    measures: Measures = field(default_factory=Measures)
-    trail: Trail = field(default_factory=dict)
-
-    @property
-    def past(self) -> Past:
-        """What is known of the rows that were read so far."""
-        return Past(self.clock, self.trail)
-
-    @staticmethod
-    def of(commit: Commit | None) -> Finished:
-        """Where a run goes on: no source has ended for it."""
-        if commit is None:
-            return Finished()
-        clock, hot = commit.clock.without_ends(), HotKeys.from_json(commit.hot)
-        measures = Measures.from_json(commit.measures)
-        trail = trail_from_json(commit.trail)
-        return Finished(commit.batch, commit.levels, clock, hot, measures, trail)
-
-    def left(self, levels: int) -> tuple[int, ...]:
-        """Which batch left the state of every level; −1 for those that are new."""
-        return tuple(self.number if level < self.levels else -1 for level in range(levels))
 
 
 @dataclass
@@ -118,6 +86,8 @@ class Driver:
     """The queries that were dropped or replaced since that batch was begun."""
     opening: Opening = field(default_factory=Opening)
     beginnings: Mapping[str, Beginning] = field(default_factory=dict)
+    unsaid: frozenset[str] = frozenset()
+    """Queries that came while a batch ran: what is to be said of them is known when it has ended."""
     sources: Sources = staticmethod(lambda job: {})
     """Opens the sources of a job in this process: to plan what is read again, and to read."""
     tell: Callable[[Notice], None] = staticmethod(lambda notice: None)
@@ -155,7 +125,8 @@ class Driver:
             again = self._read_again()
             job, wanted, opening = self.job, self.wanted, self.opening
             self._before, self.opening = (self.begun, self.ran), Opening()
-            self.begun, self.ran, self.beginnings, self.gone = number, job, {}, frozenset()
+            self.begun, self.ran, self.beginnings = number, job, {}
+            self.gone = self.unsaid = frozenset()
             left = self.last.left(job.graph.depth)
             read, clock, hot = tuple(tasks), self.last.clock, self.last.hot
             batch = Batch(number, read, clock, hot, left, opening, again)
@@ -164,22 +135,19 @@ class Driver:
     def _read_again(self) -> Rereading:
         """What is read again for the queries that open: what has been read by now, though a batch
         may have ended since they were added."""
-        if not self.beginnings:
+        if self.ran is None or not (self.beginnings or self.unsaid):
             return Rereading()
-        told = {n: b.after for n, b in self.beginnings.items() if b.after is not None}
-        joined = self.join(self.job, told)
-        for name in sorted(joined.said.keys() - told.keys()):
+        joined = self.join(self.job)
+        for name in sorted(joined.said.keys() & self.unsaid):
             self.tell(joined.notice(name))
         return self._planned_again(self.job, self.beginnings)
 
     def _planned_again(self, job: Job, beginnings: Mapping[str, Beginning]) -> Rereading:
         return reread(beginnings, job.streams, self.sources(job), self.last.trail)
 
-    def _with_what_is_there(
-        self, make: Callable[[Past], Joined], told: Mapping[str, int]
-    ) -> Joined:
+    def _with_what_is_there(self, make: Callable[[Past], Joined]) -> Joined:
         """The queries that join, with beginnings for which the sources still have the rows."""
-        past = replace(self.last.past, told=told, gone=self.gone)
+        past = replace(self.last.past, gone=self.gone)
         while True:
             joined = make(past)
             try:
@@ -188,11 +156,11 @@ class Driver:
             except NotThere as gone:
                 past = past.without(gone.stream)
 
-    def join(self, job: Job, told: Mapping[str, int] | None = None) -> Joined:
+    def join(self, job: Job) -> Joined:
         """Let the queries of a job that have not run yet begin in the next batch."""
         ran, begun = self.ran, self.begun
         assert ran is not None and begun is not None
-        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past), told or {})
+        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past))
         self._take(joined)
         return joined
 
@@ -327,12 +295,15 @@ class Driver:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
                 now, ran, begun = self.job, self.ran, self.begun
                 joined = self._with_what_is_there(
-                    lambda past: changed(job, now, ran, begun, statistics, counted, past), {}
+                    lambda past: changed(job, now, ran, begun, statistics, counted, past)
                 )
             self._take(joined)
             every = frozenset(joined.job.changelog_roots)
             self.wanted = every if wanted is None else wanted
-        return joined.notices
+            if self.begun == self.last.number:
+                return joined.notices
+            self.unsaid |= joined.said.keys() | joined.beginnings.keys()
+        return ()
 
     def _forget(self, job: Job) -> None:
         """Let receivers drop the results of queries that the next job does not have: before a batch

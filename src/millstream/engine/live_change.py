@@ -9,7 +9,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from millstream.algebra.node import Node, walk
-from millstream.engine.beginning import Beginning, Past, beginning_of
+from millstream.engine.beginning import Beginning, Past, beginning_of, first_right
 from millstream.engine.checkpoint import fingerprints, going_on
 from millstream.engine.job import Job
 from millstream.engine.opening import Opening, Running
@@ -18,6 +18,7 @@ from millstream.errors import Notice
 from millstream.operators import Exchange
 from millstream.plan.graph import Graph
 from millstream.plan.statistics import Statistics
+from millstream.plan.strategy import BEGINS
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
             continue
         queries[query.name] = fresh = replace(query, joined=f"after batch {batch}")
         plans = job.plans_of(fresh).values()
-        beginning = beginning_of(query.name, plans, job.streams, past)
+        beginning = beginning_of(plans, job.streams, past)
         if beginning is not None:
             mark = f"{fresh.joined} {beginning.mark}"
             queries[query.name] = again = replace(query, joined=mark)
@@ -96,6 +97,10 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
             beginnings[query.name] = beginning
             if beginning.after is not None:
                 said[query.name] = f"it counts the rows after {_shown(beginning.after, query)}"
+        elif (first := first_right(plans, past)) is not None:
+            begins = first - 1 if query.plan.is_stream else first
+            queries[query.name] = replace(query, joined=f"{fresh.joined}{BEGINS}{begins}")
+            said[query.name] = f"its answers begin at {_shown(first, query)}"
         elif any(_keeps(plan) for plan in plans):
             said[query.name] = "it begins with the rows that are read from now on"
     joined = replace(job, queries=tuple(queries.get(q.name, q) for q in job.queries))

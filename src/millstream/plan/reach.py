@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from millstream.algebra.node import Node
 from millstream.operators import (
@@ -30,15 +30,21 @@ def reach_of(node: Node) -> Reach:
     """
     if isinstance(node, Scan):
         return {node.stream: 0}
-    below: dict[str, int | None] = {}
-    for child in node.inputs:
-        for stream, length in reach_of(child).items():
-            known = below.get(stream, 0)
-            below[stream] = None if known is None or length is None else max(known, length)
+    below = together(map(reach_of, node.inputs))
     more = _own(node)
     if more == 0:
         return below
     return {s: None if r is None or more is None else r + more for s, r in below.items()}
+
+
+def together(every: Iterable[Reach]) -> dict[str, int | None]:
+    """The longest reach of every stream."""
+    found: dict[str, int | None] = {}
+    for reach in every:
+        for stream, length in reach.items():
+            known = found.get(stream, 0)
+            found[stream] = None if known is None or length is None else max(known, length)
+    return found
 
 
 def _own(node: Node) -> int | None:
