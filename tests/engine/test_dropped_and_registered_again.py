@@ -23,7 +23,8 @@ class Slow(ResultLog):
         self.host: LocalHost | None = None
 
     def forget(self, name: str) -> None:
-        assert self.host is not None and self.host.driver.lock._is_owned(), "no batch ends meanwhile"
+        assert self.host is not None
+        assert self.host.driver.lock._is_owned(), "no batch ends meanwhile"
         super().forget(name)
 
 

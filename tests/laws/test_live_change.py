@@ -386,7 +386,10 @@ def test_rows_that_are_read_and_not_final_count_from_the_first_answer_on(tmp_pat
     host.run()
     told = [(r["op"], str(r["ts"])[11:], r["n"]) for r in kept.tables()["late"].to_pylist()]
     steps = [(f"10:{m:02d}:00", f"10:{m:02d}:00.000001") for m in range(9, 30)]
-    assert told == [
-        ("+", "10:08:59.999999", 3),  # those of 10:06, 10:07 and 10:08
-        *(("u", at, n) for here, after in steps for at, n in ((here, 4), (after, 3))),
-    ][:-1], "one comes in every minute, and leaves at the instant after three minutes"
+    assert (
+        told
+        == [
+            ("+", "10:08:59.999999", 3),  # those of 10:06, 10:07 and 10:08
+            *(("u", at, n) for here, after in steps for at, n in ((here, 4), (after, 3))),
+        ][:-1]
+    ), "one comes in every minute, and leaves at the instant after three minutes"

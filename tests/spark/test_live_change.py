@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from millstream.api.frames import stream_of
 from millstream.database import Database
 from millstream.engine.log import read_log
 from millstream.spark.host import SparkHost
@@ -143,3 +144,32 @@ def expected(minutes: int) -> list[tuple[str, str, int]]:
         )
     ]
     return [first, *later[:-1]]  # instants after the last row do not exist
+
+
+def test_a_query_over_a_dataframe_begins_at_the_instant_it_names(spark, tmp_path: Path) -> None:
+    """What Spark has brought cannot be read again: the window must hold none of it."""
+    (tmp_path / "in").mkdir()
+    for number in range(6):
+        lines = [f"{ts},{ts}" for ts in range(10 * number, 10 * number + 10)]
+        path = tmp_path / "in" / f"{number}.csv"
+        path.write_text("\n".join(lines) + "\n")
+        os.utime(path, (number, number))
+    frame = spark.readStream.schema("ts bigint, x bigint").option("maxFilesPerTrigger", 1)
+    frame = frame.csv(str(tmp_path / "in"))
+    session = Database(tell=lambda text: None)
+    session.add_stream(stream_of("g", frame, "ts", 5, None, None))
+    session.execute("CREATE VIEW every AS SELECT Istream(x) FROM g;")
+    late = "CREATE VIEW late AS SELECT STREAMED sum(x) AS n FROM g [Range 3];"
+    kept = Changing(session, {1: late}, None)
+    kept.host = SparkHost(
+        spark,
+        session.job(),
+        lambda commit: [kept],
+        foreign={"g": frame},
+        tell=lambda notice: kept.notices.append(notice.message),
+    )
+    kept.host.run()
+    assert kept.notices == ['query "late" joins a running job: its answers begin at 23']
+    told = [tuple(row.values()) for row in kept.tables()["late"].to_pylist()]
+    assert told == [("+", 23, 86), *(("u", at, 4 * at - 6) for at in range(24, 60))]
+    assert kept.tables()["every"].column("x").to_pylist() == list(range(60))

@@ -1,4 +1,4 @@
-"""Beginnings: with which rows a query begins that joins a running job and shares no state with it."""
+"""Beginnings: with which rows a query begins that joins a running job and shares no state."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def first_right(plans: Iterable[Node], past: Past) -> int | None:
     """
     reaches = together(map(reach_of, plans)).items()
     clocks = past.clock.sources
-    seen = [(clocks[n].largest, reach) for n, reach in reaches if past.has_read(n)]
+    seen = [(clocks[n].newest, reach) for n, reach in reaches if past.has_read(n)]
     known = [m + reach + 1 for m, reach in seen if m is not None and reach is not None]
     return max(known, default=None) if len(known) == len(seen) else None
 

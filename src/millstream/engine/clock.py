@@ -62,7 +62,8 @@ class SourceClock:
     """What is known of one source: its first timestamp, its end, and the clocks of its partitions.
 
     A source that is one sequence has one partition, named "", from its first rows on. `promise` is
-    the heartbeat at which partitions of a stream that Spark feeds begin.
+    the heartbeat at which partitions of a stream that Spark feeds begin, `newest` the largest
+    timestamp that was ever read, also in partitions that are no more.
     """
 
     first: int | None = None
@@ -73,6 +74,7 @@ class SourceClock:
     rows: int = 0
     late: int = 0
     bad: int = 0
+    newest: int | None = None
     partitions: Mapping[str, PartitionClock] = field(default_factory=dict)
 
     @property
@@ -99,6 +101,7 @@ class SourceClock:
             rows=self.rows + sum(header.rows for header in headers),
             late=self.late + sum(header.late for header in headers),
             bad=self.bad + sum(header.bad for header in headers),
+            newest=_most(self.newest, *(header.largest for header in headers)),
             partitions=partitions,
         )
 

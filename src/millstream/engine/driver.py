@@ -87,10 +87,10 @@ class Driver:
     opening: Opening = field(default_factory=Opening)
     beginnings: Mapping[str, Beginning] = field(default_factory=dict)
     unsaid: frozenset[str] = frozenset()
-    """Queries that came while a batch ran: what is to be said of them is known when it has ended."""
-    sources: Sources = staticmethod(lambda job: {})
+    """Queries that came while a batch ran: what to say of them is known when it has ended."""
+    sources: Sources = lambda job: {}
     """Opens the sources of a job in this process: to plan what is read again, and to read."""
-    tell: Callable[[Notice], None] = staticmethod(lambda notice: None)
+    tell: Callable[[Notice], None] = lambda notice: None
     """Told what is found out about a query when it begins."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
@@ -312,9 +312,10 @@ class Driver:
         gone = [n for n, mark in fingerprints(self.job).items() if marks.get(n) != mark]
         self.gone |= set(gone)
         for receiver in self.receivers:
-            for name in gone if isinstance(receiver, Forgetting) else ():
-                receiver.forget(name)
-                receiver.forget(f"{name}.changes")
+            if isinstance(receiver, Forgetting):
+                for name in gone:
+                    receiver.forget(name)
+                    receiver.forget(f"{name}.changes")
 
     def go_on(self, before: Driver) -> None:
         """Take up where another driver of these queries has come to, under settings of its own."""

@@ -1,8 +1,8 @@
 """The trail of a job: where its sources stood after some batches, so that they can be read again.
 
-A slice gives the same rows at any time, and so does a position. A few positions of every source, with
-what its gates knew there, are enough to read any part of its past once more, and to find the same
-rows late.
+A slice gives the same rows at any time, and so does a position. A few positions of every source,
+with what its gates knew there, are enough to read any part of its past once more, and to find the
+same rows late.
 """
 
 from __future__ import annotations

@@ -25,7 +25,15 @@ from functools import lru_cache
 from millstream.algebra.node import Node, transform, walk
 from millstream.catalog import Catalog, Entry, Stream, Table
 from millstream.errors import MillstreamError
-from millstream.operators import Begin, Exchange, LookupJoin, Scan, SkewSplit, StaticTable, TableScan
+from millstream.operators import (
+    Begin,
+    Exchange,
+    LookupJoin,
+    Scan,
+    SkewSplit,
+    StaticTable,
+    TableScan,
+)
 from millstream.plan.strategy import BEGINS, joined_at
 from millstream.plan.text import parse_lines
 

@@ -17,7 +17,6 @@ from millstream.plan.distribute import distribute
 from millstream.plan.stars import with_stars
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
-
 BEGINS = " begins "
 """What stands before the instant at which a query begins, in the mark of when it joined."""
 
