@@ -349,6 +349,75 @@ def test_a_query_over_a_table_and_a_stream_that_are_new_leaves_the_others_alone(
     assert live.content("others") == {(7, 1): 1, (9, 1): 1}
 
 
+CHANGED = """
+CREATE STREAM bids (ts bigint, item bigint, price bigint) ORDER BY ts SLACK 4 SOURCE 'bids.csv';
+CREATE TABLE names (item bigint, name string, PRIMARY KEY (item)) SOURCE 'names.csv';
+"""
+NAMED = {
+    "lately": "SELECT b.item AS item, name, count(*) AS n FROM bids [Range 9] b, names "
+    "WHERE b.item = names.item GROUP BY b.item, name",
+    "ever": "SELECT name, sum(price) AS total FROM bids b, names WHERE b.item = names.item "
+    "GROUP BY name",
+}
+
+
+@pytest.mark.parametrize("joins", range(1, 9))
+def test_the_changes_of_a_table_are_read_again(joins: int, tmp_path: Path) -> None:
+    write(tmp_path, random.Random(joins), 60, slack=4)
+    ops = [f"{'insert' if i < 6 else 'update'},{i * 2},{i % 6},name{i}" for i in range(30)]
+    (tmp_path / "names.csv").write_text("\n".join(["op,ts,item,name", *ops]) + "\n")
+
+    def host(texts: dict[str, str]) -> tuple[Database, LocalHost]:
+        session = Database(base=str(tmp_path), tell=lambda text: None)
+        session.pin("batch_rows", "6")
+        session.execute(CHANGED)
+        session.query(
+            "SELECT Istream(item, price) FROM bids [Now] WHERE item IN (SELECT item FROM names)",
+            "first",
+        )
+        for name, text in texts.items():
+            session.query(text, name)
+        return session, LocalHost(session.job(), session.sources(follow=False), [KeptResults()])
+
+    (session, live), (_, whole) = host({}), host(NAMED)
+    for _ in range(joins):
+        live.batch(), whole.batch()
+    for name, text in NAMED.items():
+        session.query(text, name)
+    assert live.change(session.job()) == ()
+    while not live.is_done:
+        live.batch(), whole.batch()
+        for name in NAMED:
+            assert live.content(name).equals(whole.content(name)), name
+
+
+def test_files_that_have_gone_are_found_out_before_anything_is_promised(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(6):
+        rows = [f"{10 * number + i},{i}" for i in range(10)]
+        (folder / f"{number}.csv").write_text("\n".join(["ts,x", *rows]) + "\n")
+    session = Database(base=str(tmp_path), tell=lambda text: None)
+    session.pin("batch_rows", "10")
+    session.execute("CREATE STREAM g (ts bigint, x bigint) ORDER BY ts SLACK 5 SOURCE 'in';")
+    session.query("SELECT x FROM g", "plain")
+    kept = KeptResults()
+    host = LocalHost(session.job(), session.sources(follow=True), [kept], follow=True)
+    for _ in range(3):
+        host.batch()
+    for number in range(2):
+        (folder / f"{number}.csv").unlink()
+    session.query("SELECT STREAMED count(*) AS n FROM g [Range 20]", "wide")
+    session.query("SELECT count(*) AS n FROM g", "every")
+    assert [notice.message for notice in host.change(session.job())] == [
+        'query "every" joins a running job: it begins with the rows that are read from now on',
+        'query "wide" joins a running job: its answers begin at 50',
+    ]
+    while host.batch():
+        pass
+    assert [tuple(row.values()) for row in kept.tables()["wide"].to_pylist()] == [("+", 50, 21)]
+
+
 def test_a_query_that_loses_its_content_before_it_begins_reads_it_again_or_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
