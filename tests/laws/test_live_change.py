@@ -128,7 +128,7 @@ def test_a_query_over_what_runs_begins_with_its_content(seed: int, tmp_path: Pat
         assert live.content(name) == whole.content(name)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_query_that_shares_nothing_begins_as_if_it_had_been_there(
     seed: int, tmp_path: Path
 ) -> None:
@@ -169,7 +169,7 @@ def test_a_query_that_shares_nothing_begins_as_if_it_had_been_there(
         assert live.content(name) == whole.content(name)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_query_that_cannot_have_all_rows_counts_those_after_the_instant_it_names(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,7 +208,7 @@ APART = {
 """Queries over one stream each: their heartbeats have nothing to do with each other."""
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_query_whose_rows_cannot_be_read_again_begins_at_the_instant_it_names(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

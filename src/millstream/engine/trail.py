@@ -118,11 +118,14 @@ def _mark(last: Mark, at: Any, slices: list[Slice], clock: Clock, name: str) -> 
 
 
 def _thinned(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
-    """Every second mark of the older half goes when there are too many; the first one stays."""
+    """Without one when there are too many: the one whose neighbours lie closest together, for their
+    age in rows. The first stays, and the last."""
     if len(marks) <= MOST:
         return marks
-    half = len(marks) // 2
-    return (*marks[:half:2], *marks[half:])
+    at = [mark.count for mark in marks]
+    gaps = [(at[i + 1] - at[i - 1]) / (at[-1] - at[i - 1] + 1) for i in range(1, len(at) - 1)]
+    gone = 1 + gaps.index(min(gaps))
+    return (*marks[:gone], *marks[gone + 1 :])
 
 
 def _was_overtaken(header: Header, streams: Mapping[str, Stream], before: Clock) -> bool:
