@@ -9,6 +9,7 @@ from millstream.engine.carrier import InProcess
 from millstream.engine.checkpoint import Checkpoint
 from millstream.engine.read_tasks import plan_read_tasks
 from millstream.engine.take_up import take_up
+from millstream.errors import Notice
 from millstream.files import Folder
 from millstream.testing.run import KeptResults
 
@@ -32,10 +33,17 @@ class Checkpointed:
         job = self.session.job(frozenset(self.session.queries))
         checkpoint = Checkpoint.at(folder)
         taken = take_up(checkpoint, job, "local", 2, restart)
-        self.notices = [notice.message for notice in taken.notices]
+        said: list[Notice] = []
         self.kept = KeptResults()
         self.positions = taken.commit.positions if taken.commit else {}
-        self.driver = taken.driver(checkpoint, [self.kept], "local")
+        self.driver = taken.driver(
+            checkpoint,
+            [self.kept],
+            "local",
+            lambda job: self.session.sources(follow=False),
+            said.append,
+        )
+        self.notices = [notice.message for notice in said]
 
     def go(self, batches: int = 1_000_000) -> None:
         """So many batches, or all there are."""

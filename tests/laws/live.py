@@ -10,8 +10,8 @@ from millstream.local.host import LocalHost
 from millstream.testing.run import KeptResults
 
 STREAMS = """
-CREATE STREAM bids (ts bigint, item bigint, price bigint) ORDER BY ts SOURCE 'bids.csv';
-CREATE STREAM sold (ts bigint, item bigint) ORDER BY ts SOURCE 'sold.csv';
+CREATE STREAM bids (ts bigint, item bigint, price bigint) ORDER BY ts {} SOURCE 'bids.csv';
+CREATE STREAM sold (ts bigint, item bigint) ORDER BY ts {} SOURCE 'sold.csv';
 """
 COLUMNS = {"bids": "ts,item,price", "sold": "ts,item"}
 
@@ -19,12 +19,14 @@ COLUMNS = {"bids": "ts,item,price", "sold": "ts,item"}
 class Live:
     """A job over the files of a folder, a few rows in every batch."""
 
-    def __init__(self, folder: Path, views: dict[str, str], settings: dict[str, str]) -> None:
+    def __init__(
+        self, folder: Path, views: dict[str, str], settings: dict[str, str], order: str = ""
+    ) -> None:
         self.folder = folder
         self.session = Database(base=str(folder), tell=lambda text: None)
         for name, value in settings.items():
             self.session.pin(name, value)
-        self.session.execute(STREAMS)
+        self.session.execute(STREAMS.format(order, order))
         for name, text in views.items():
             self.session.query(text, name)
         self.kept = KeptResults()

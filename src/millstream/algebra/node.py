@@ -156,6 +156,12 @@ class Node:
         return self.lifetime.monotonic
 
     @property
+    def reach(self) -> int | None:
+        """How much longer than for its inputs a row matters to what it gives; None for ever, as
+        long as a window does not say otherwise."""
+        return None if self.is_window else 0
+
+    @property
     def arrival(self) -> Arrival:
         """What it does with the arrival numbers of its input rows."""
         return Arrival.USED

@@ -321,9 +321,7 @@ class Connection:
                 self._foreign,
             )
 
-        host = self.database.start_run(
-            make, self._folder, asked.follow, forget=lambda name: self.log.forget(name)
-        )
+        host = self.database.start_run(make, self._folder, asked.follow)
         if self._last is not None:
             self._last.close()
         self._host = self._last = host

@@ -237,7 +237,6 @@ class Database:
         checkpoint: str | None,
         follow: bool,
         changes: frozenset[str] = frozenset(),
-        forget: Callable[[str], None] = lambda name: None,
     ) -> AnyHost:
         """Make a host for the job; from now on, what statements change is changed in it as well.
 
@@ -256,7 +255,7 @@ class Database:
             except BaseException:
                 self._end()
                 raise
-            self._run, self.held = Run(host, forget), host.held
+            self._run, self.held = Run(host), host.held
         self.events.deliver()
         return host
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from millstream.engine.checkpoint import fingerprints
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -38,22 +37,13 @@ class Host(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """A host that runs the job of a database.
-
-    `forget` removes what was kept of a result whose query is gone or computes something else.
-    """
+    """A host that runs the job of a database."""
 
     host: Host
-    forget: Callable[[str], None] = lambda name: None
 
     def change(self, job: Job) -> None:
-        """Go on with another job; results of queries that are gone or changed are forgotten."""
-        before = fingerprints(self.host.job)
+        """Go on with another job."""
         self.host.change(job)
-        now = fingerprints(self.host.job)
-        for name in (name for name, mark in before.items() if now.get(name) != mark):
-            self.forget(name)
-            self.forget(f"{name}.changes")
 
 
 class Delivery(threading.local):

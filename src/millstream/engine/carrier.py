@@ -46,6 +46,8 @@ class InProcess:
                 if isinstance(message, TimeTold):
                     headers.append(message.header)
                 yield message
+        for again in work.batch.again.tasks:
+            yield from sorted_out(work.read_again(*again))
         for level in range(1, work.job.graph.depth + 1):
             for bucket in range(work.buckets):
                 sent = mail.pop((level, bucket), [])

@@ -44,7 +44,8 @@ class Commit:
     stored results whose changes were emitted as well. `bare` are the queries that got their names
     from us, None in a commit that does not know it; `gone` the queries that a later script does not
     have, with the sizes of the results they left; `host` is who made the checkpoint; `inferred` are
-    the declarations of streams whose columns were inferred, by their names in lower case.
+    the declarations of streams whose columns were inferred, by their names in lower case. `trail`
+    says from where sources can be read again.
     """
 
     batch: int
@@ -67,6 +68,7 @@ class Commit:
     gone: dict[str, dict[str, int]] = field(default_factory=dict)
     host: str = "spark"
     inferred: dict[str, str] = field(default_factory=dict)
+    trail: dict[str, Any] = field(default_factory=dict)
     format: int = FORMAT
 
     def to_bytes(self) -> bytes:

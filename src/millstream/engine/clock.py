@@ -65,7 +65,8 @@ class SourceClock:
 
     A source that is one sequence has one partition, named "", from its first rows on. `promise` is
     the heartbeat at which partitions of a stream that Spark feeds begin, or to which time has gone
-    on after the end.
+    on after the end; `newest` the largest timestamp that was ever read, also in partitions that are
+    no more.
     """
 
     first: int | None = None
@@ -76,6 +77,7 @@ class SourceClock:
     rows: int = 0
     late: int = 0
     bad: int = 0
+    newest: int | None = None
     partitions: Mapping[str, PartitionClock] = field(default_factory=dict)
 
     @property
@@ -108,6 +110,7 @@ class SourceClock:
             rows=self.rows + sum(header.rows for header in headers),
             late=self.late + sum(header.late for header in headers),
             bad=self.bad + sum(header.bad for header in headers),
+            newest=_most(self.newest, *(header.largest for header in headers)),
             partitions=partitions,
         )
 

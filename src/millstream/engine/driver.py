@@ -13,14 +13,14 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, no_rows
 from millstream.connect.source import ERRORS as ERROR_COLUMNS
 from millstream.connect.source import Source
+from millstream.engine.beginning import Beginning, Past
 from millstream.engine.carrier import Carrier
 from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
 from millstream.engine.clock import Clock, Header
+from millstream.engine.finished import Finished
 from millstream.engine.holdings import Held
-from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.live_change import Joined, changed, opened
-from millstream.engine.measures import Measures
 from millstream.engine.messages import (
     ERRORS,
     LATE,
@@ -36,9 +36,11 @@ from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
 from millstream.engine.placement import DRIVER, Placement, most_rows
 from millstream.engine.read_tasks import ReadTask
-from millstream.engine.receivers import Receiver
+from millstream.engine.receivers import Forgetting, Receiver
+from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
 from millstream.engine.summary import Summary
+from millstream.engine.trail import Planned, followed, trail_to_json
 from millstream.engine.work import Batch, Work
 from millstream.errors import Notice
 from millstream.operators import Stored
@@ -62,30 +64,6 @@ class BatchReport:
     place: str = DRIVER
 
 
-@dataclass(frozen=True)
-class Finished:
-    """Where the last finished batch has left a job: its number, its levels, the clock after it."""
-
-    number: int = -1
-    levels: int = 0
-    clock: Clock = field(default_factory=Clock.start)
-    hot: HotKeys = field(default_factory=HotKeys)
-    measures: Measures = field(default_factory=Measures)
-
-    @staticmethod
-    def of(commit: Commit | None) -> Finished:
-        """Where a run goes on: no source has ended for it."""
-        if commit is None:
-            return Finished()
-        clock, hot = commit.clock.without_ends(), HotKeys.from_json(commit.hot)
-        measures = Measures.from_json(commit.measures)
-        return Finished(commit.batch, commit.levels, clock, hot, measures)
-
-    def left(self, levels: int) -> tuple[int, ...]:
-        """Which batch left the state of every level; −1 for those that are new."""
-        return tuple(self.number if level < self.levels else -1 for level in range(levels))
-
-
 @dataclass
 class Driver:
     """One job, batch after batch. A host decides when a batch begins, what it reads, who carries
@@ -107,6 +85,8 @@ class Driver:
     """The number of the batch that was begun last, in this run or before it."""
     ran: Job | None = None
     """The job of that batch."""
+    gone: frozenset[str] = frozenset()
+    """The queries that were dropped or replaced since that batch was begun."""
     opening: Opening = field(default_factory=Opening)
     placement: Placement = field(default_factory=Placement)
     """What batches have cost in this run, wherever they were carried."""
@@ -114,6 +94,13 @@ class Driver:
     """What this run has read and emitted."""
     host: str = "local"
     """Who carries the job, as its commits say."""
+    beginnings: Mapping[str, Beginning] = field(default_factory=dict)
+    unsaid: frozenset[str] = frozenset()
+    """Queries that came while a batch ran: what to say of them is known when it has ended."""
+    sources: Sources = lambda job: {}
+    """Opens the sources of a job in this process: to plan what is read again, and to read."""
+    tell: Callable[[Notice], None] = lambda notice: None
+    """Told what is found out about a query when it begins."""
     _before: tuple[int | None, Job | None] = (None, None)
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
@@ -126,13 +113,20 @@ class Driver:
         carrier: Carrier,
         sources: Sources,
         positions: Mapping[str, Any] | None = None,
+        known: Iterable[ReadTask] | None = None,
     ) -> BatchReport | None:
-        """Carry out one batch; None when nothing was read, and then nothing is committed."""
+        """Carry out one batch; None when nothing was read, and then nothing is committed.
+
+        `known` are its read tasks where others than the carrier hand them out.
+        """
         started = time.perf_counter()
-        work = self.begin(number, tasks, sources)
+        self.sources = sources
+        work = self.begin(number, tasks)
+        read = [s for task in (work.batch.tasks if known is None else known) for s in task.slices]
+        planned = Planned(tuple(read), positions or {})
         messages = list(carrier.carry(work))
         carried = time.perf_counter()
-        report = self.finish(work, messages, positions or {}, started, carried)
+        report = self.finish(work, messages, planned, started, carried)
         if report is None:
             return None
         self.placement = self.placement.after(carrier.place, report.rows, report.seconds)
@@ -144,21 +138,61 @@ class Driver:
         most = most_rows(job.streams.values())
         return job.settings.batch_rows or self.placement.limit(placement, most)
 
-    def begin(self, number: int, tasks: Iterable[ReadTask], sources: Sources) -> Work:
+    def begin(self, number: int, tasks: Iterable[ReadTask]) -> Work:
         """The work of the next batch: its queries are settled from here on."""
         with self.lock:
+            again = self._read_again()
             job, wanted, opening = self.job, self.wanted, self.opening
             self._before, self.opening = (self.begun, self.ran), Opening()
-            self.begun, self.ran = number, job
+            self.begun, self.ran, self.beginnings = number, job, {}
+            self.gone = self.unsaid = frozenset()
             left = self.last.left(job.graph.depth)
-            batch = Batch(number, tuple(tasks), self.last.clock, self.last.hot, left, opening)
-        return Work(job, batch, self.buckets, wanted, lambda: sources(job), self.states)
+            read, clock, hot = tuple(tasks), self.last.clock, self.last.hot
+            batch = Batch(number, read, clock, hot, left, opening, again)
+        return Work(job, batch, self.buckets, wanted, lambda: self.sources(job), self.states)
+
+    def _read_again(self) -> Rereading:
+        """What is read again for the queries that open: what has been read by now, though a batch
+        may have ended since they were added."""
+        if self.ran is None or not (self.beginnings or self.unsaid):
+            return Rereading()
+        joined = self.join(self.job)
+        for name in sorted(joined.said.keys() & self.unsaid):
+            self.tell(joined.notice(name))
+        return self._planned_again(self.job, self.beginnings)
+
+    def _planned_again(self, job: Job, beginnings: Mapping[str, Beginning]) -> Rereading:
+        if not any(beginning.since for beginning in beginnings.values()):
+            return Rereading(floors={name: one.floors for name, one in beginnings.items()})
+        return reread(beginnings, job.streams, self.sources(job), self.last.trail)
+
+    def _with_what_is_there(self, make: Callable[[Past], Joined]) -> Joined:
+        """The queries that join, with beginnings for which the sources still have the rows."""
+        past = replace(self.last.past, gone=self.gone)
+        while True:
+            joined = make(past)
+            try:
+                self._planned_again(joined.job, joined.beginnings)
+                return joined
+            except NotThere as gone:
+                past = past.without(gone.stream)
+
+    def join(self, job: Job) -> Joined:
+        """Let the queries of a job that have not run yet begin in the next batch."""
+        ran, begun = self.ran, self.begun
+        assert ran is not None and begun is not None
+        joined = self._with_what_is_there(lambda past: opened(job, ran, begun, past))
+        self._take(joined)
+        return joined
+
+    def _take(self, joined: Joined) -> None:
+        self.job, self.opening, self.beginnings = joined.job, joined.opening, joined.beginnings
 
     def finish(
         self,
         work: Work,
         messages: list[Message],
-        positions: Mapping[str, Any],
+        planned: Planned,
         started: float,
         carried: float,
     ) -> BatchReport | None:
@@ -167,12 +201,12 @@ class Driver:
         if not headers:
             self._undo(work)
             return None
-        after = self._after(work, headers, messages)
+        after = self._after(work, headers, messages, planned)
         with self.lock:
             summary = self._deliver(work.job, messages, work.batch.number)
             sizes = {k: v for receiver in self.receivers for k, v in receiver.sizes().items()}
             if self.checkpoint is not None:
-                self.commit = self._commit(work.job, after, sizes, positions)
+                self.commit = self._commit(work.job, after, sizes, planned.positions)
                 self.checkpoint.write(self.commit)
             self.last, self.summary = after, summary.with_messages(work.job.declared, messages)
         return _report(work.job, after, headers, messages, started, carried)
@@ -181,12 +215,14 @@ class Driver:
         """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
         with self.lock:
             self.begun, self.ran = self._before
+            self.gone = frozenset()
             self.opening = work.batch.opening
-            if self.job is not work.job and self.ran is not None and self.begun is not None:
-                joined = opened(self.job, self.ran, self.begun)
-                self.job, self.opening = joined.job, joined.opening
+            if self.ran is not None and self.begun is not None:
+                self.join(self.job)
 
-    def _after(self, work: Work, headers: list[Header], messages: list[Message]) -> Finished:
+    def _after(
+        self, work: Work, headers: list[Header], messages: list[Message], planned: Planned
+    ) -> Finished:
         """Where a batch leaves the job."""
         job, batch, graph = work.job, work.batch, work.job.graph
         clock = job.advance(batch.clock, headers)
@@ -194,7 +230,8 @@ class Driver:
         samples = [m.sample for m in messages if isinstance(m, Sampled)]
         measures = self.last.measures.after(counted, graph, job.spans(batch.clock, clock))
         hot = batch.hot.after(samples, graph.meetings, work.buckets)
-        return Finished(batch.number, graph.depth, clock, hot, measures)
+        trail = followed(self.last.trail, job.streams, planned, headers, batch.clock, clock)
+        return Finished(batch.number, graph.depth, clock, hot, measures, trail)
 
     def _commit(
         self, job: Job, after: Finished, sizes: dict[str, int], positions: Mapping[str, Any]
@@ -205,7 +242,7 @@ class Driver:
             self.buckets,
             sizes,
             {n: s.declared for n, s in job.streams.items()},
-            fingerprints(job),
+            {n: mark for n, mark in fingerprints(job).items() if n not in self.gone},
             dict(positions),
             levels=after.levels,
             joined={q.name: q.joined for q in job.queries if q.joined},
@@ -220,6 +257,7 @@ class Driver:
             gone=self._gone(job),
             host=self.host,
             inferred={n.lower(): s.inferred for n, s in job.streams.items() if s.inferred},
+            trail=trail_to_json(after.trail),
         )
 
     def _gone(self, job: Job) -> dict[str, dict[str, int]]:
@@ -257,6 +295,8 @@ class Driver:
 
     def _has(self, query: Query) -> bool:
         """Whether a query is still there, and still the same."""
+        if query.name in self.gone:
+            return False
         now = next((q for q in self.job.queries if q.name == query.name), None)
         return now is not None and (now.plan, now.form) == (query.plan, query.form)
 
@@ -282,25 +322,43 @@ class Driver:
         that is known; the notices name the others.
         """
         with self.lock:
+            self._forget(job)
             statistics = self.last.measures.statistics(self.job.graph)
             if self.ran is None or self.begun is None:
                 job = replace(job, plans=self.job.plans)
                 joined = Joined(job.decided({}, statistics))
             else:
                 counted = self._counted() if job.settings != self.job.settings else frozenset()
-                joined = changed(job, self.job, self.ran, self.begun, statistics, counted)
-            self.job, self.opening = joined.job, joined.opening
+                now, ran, begun = self.job, self.ran, self.begun
+                joined = self._with_what_is_there(
+                    lambda past: changed(job, now, ran, begun, statistics, counted, past)
+                )
+            self._take(joined)
             every = frozenset(joined.job.changelog_roots)
             self.wanted = every if wanted is None else wanted
-        return joined.notices
+            if self.begun == self.last.number:
+                return joined.notices
+            self.unsaid |= joined.said.keys() | joined.beginnings.keys()
+        return ()
+
+    def _forget(self, job: Job) -> None:
+        """Let receivers drop the results of queries that the next job does not have: before a batch
+        can bring rows of others that have their names."""
+        marks = fingerprints(job)
+        gone = [n for n, mark in fingerprints(self.job).items() if marks.get(n) != mark]
+        self.gone |= set(gone)
+        for receiver in self.receivers:
+            if isinstance(receiver, Forgetting):
+                for name in gone:
+                    receiver.forget(name)
+                    receiver.forget(f"{name}.changes")
 
     def go_on(self, before: Driver) -> None:
         """Take up where another driver of these queries has come to, under settings of its own."""
         self.begun = before.begun
         if before.ran is not None and self.begun is not None:
             self.ran = replace(self.job, queries=before.ran.queries)
-            joined = opened(self.job, self.ran, self.begun)
-            self.job, self.opening = joined.job, joined.opening
+            self.join(self.job)
 
     def _counted(self) -> frozenset[str]:
         """The names of states in which duplicates are counted."""

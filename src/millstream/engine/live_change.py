@@ -2,38 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import pyarrow as pa
 
 from millstream.algebra.node import Node, walk
+from millstream.engine.beginning import Beginning, Past, beginning_of, first_right
 from millstream.engine.checkpoint import fingerprints, going_on
 from millstream.engine.job import Job
 from millstream.engine.opening import Opening, Running
-from millstream.engine.outputs import Query
+from millstream.engine.outputs import Query, stamp_type
 from millstream.errors import Notice
 from millstream.operators import Exchange
 from millstream.plan.graph import Graph
 from millstream.plan.statistics import Statistics
+from millstream.plan.strategy import BEGINS
 
 
 @dataclass(frozen=True)
 class Joined:
-    """A job as it goes on, with what opens in its next batch; `fresh` are the queries that begin
-    with the rows that are read from now on, though earlier ones would matter to them."""
+    """A job as it goes on, with what opens in its next batch: `beginnings` of the queries for which
+    rows are read again, and what the authors of others should know (`said`, by query)."""
 
     job: Job
     opening: Opening = field(default_factory=Opening)
-    fresh: frozenset[str] = frozenset()
+    beginnings: Mapping[str, Beginning] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What the authors of queries should know that begin without the rows that came before."""
-        said = "joins a running job: it begins with the rows that are read from now on"
-        return tuple(Notice(f'query "{name}" {said}') for name in sorted(self.fresh))
+        return tuple(map(self.notice, sorted(self.said)))
+
+    def notice(self, name: str) -> Notice:
+        return Notice(f'query "{name}" joins a running job: {self.said[name]}')
 
 
 def changed(
-    job: Job, now: Job, ran: Job, batch: int, statistics: Statistics, counted: frozenset[str]
+    job: Job,
+    now: Job,
+    ran: Job,
+    batch: int,
+    statistics: Statistics,
+    counted: frozenset[str],
+    past: Past,
 ) -> Joined:
     """Another job in place of the one that was to run next (`now`), after a batch of `ran`.
 
@@ -49,34 +63,55 @@ def changed(
         plans=now.plans.only(frozenset(kept.values())),
     )
     job = job.after(now.settings.ending, now.drains).decided(kept, statistics)
-    joined = opened(job, ran, batch)
+    joined = opened(job, ran, batch, past)
     known_as = {q.name: q.joined for q in joined.job.queries}
-    said = {name for name, mark in same.items() if known_as.get(name) == mark}
-    return replace(joined, fresh=joined.fresh - said)
+    told = {name for name, mark in same.items() if known_as.get(name) == mark}
+    return replace(joined, said={n: text for n, text in joined.said.items() if n not in told})
 
 
-def opened(job: Job, ran: Job, batch: int) -> Joined:
-    """The job after a batch of `ran`, whose queries that have not run yet begin with their content
-    where it can be had; otherwise with the rows that are read from now on."""
+def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
+    """The job after a batch of `ran`, whose queries that have not run yet begin with their content:
+    out of what runs, or out of rows that are read again. Where neither can be had, they begin with
+    the rows that are read from now on."""
     marks, known = fingerprints(job), fingerprints(ran)
-    new = [q for q in job.queries if known.get(q.name) != marks[q.name]]
+    new = [q for q in job.queries if q.name in past.gone or known.get(q.name) != marks[q.name]]
     if not new:
         return Joined(job)
     running = _running(job, ran, {q.name for q in new})
     roots: dict[str, Iterable[Node]] = {}
     queries: dict[str, Query] = {}
-    without = set()
+    beginnings: dict[str, Beginning] = {}
+    said: dict[str, str] = {}
     for query in new:
         found = _sharing(query, job, ran, running)
         if found is not None:
             queries[query.name], roots[query.name] = found
             continue
         queries[query.name] = fresh = replace(query, joined=f"after batch {batch}")
-        if any(_keeps(plan) for plan in job.plans_of(fresh).values()):
-            without.add(query.name)
+        plans = job.plans_of(fresh).values()
+        beginning = beginning_of(plans, job.streams, past)
+        if beginning is not None:
+            mark = f"{fresh.joined} {beginning.mark}"
+            queries[query.name] = again = replace(query, joined=mark)
+            roots[query.name] = job.plans_of(again).values()
+            beginnings[query.name] = beginning
+            if beginning.after is not None:
+                said[query.name] = f"it counts the rows after {_shown(beginning.after, query)}"
+        elif (first := first_right(plans, past)) is not None:
+            begins = first - 1 if query.plan.is_stream else first
+            queries[query.name] = replace(query, joined=f"{fresh.joined}{BEGINS}{begins}")
+            said[query.name] = f"its answers begin at {_shown(first, query)}"
+        elif any(_keeps(plan) for plan in plans):
+            said[query.name] = "it begins with the rows that are read from now on"
     joined = replace(job, queries=tuple(queries.get(q.name, q) for q in job.queries))
     opening = Opening.of(roots, running) if roots else Opening()
-    return Joined(joined, opening, frozenset(without))
+    return Joined(joined, opening, beginnings, said)
+
+
+def _shown(instant: int, query: Query) -> str:
+    """An instant as results show it."""
+    stamp = pa.scalar(instant).cast(stamp_type(query.domain)).as_py()
+    return stamp.isoformat(timespec="microseconds") if isinstance(stamp, datetime) else str(stamp)
 
 
 def _running(job: Job, ran: Job, new: set[str]) -> Running:

@@ -117,7 +117,7 @@ class OpeningLevel(Level):
     def first_answer(self, tagged: Tagged) -> Changes:
         """The rows that are there at the heartbeat, as the first changes of a query."""
         instant = self.spans[tagged].start
-        rows = self.output(tagged.input)
+        rows = self.output(tagged.input).plain()
         rows = rows.keep(rows.exp > instant)
         rows = settle(replace(rows, ts=np.full(len(rows), instant)))
         rows = replace(rows, exp=forever(len(rows)))
@@ -137,7 +137,7 @@ def open_bucket(bucket: Bucket, mail: Mapping[Node, Changes], opening: Opening) 
     )
     for box, changes in mail.items():
         there = level.received if isinstance(box, Exchange) else level.away
-        there[box] = changes.keep(changes.ts <= bucket.spans[box].start)
+        there[box] = changes.keep(changes.ts <= bucket.spans[box].start).in_time_order()
     return level
 
 

@@ -83,22 +83,29 @@ def plan_read_tasks(
 ) -> tuple[list[ReadTask], dict[str, dict[str, Any]]]:
     """The read tasks of the next batch and the positions after it; none when nothing is there.
 
-    A position is {"at": the source's own, "ended": whether it has come to its end}.
+    A position is {"at": the source's own, "ended": whether it has come to its end, "start": the one
+    before the first row}.
     """
     tasks: list[ReadTask] = []
     after: dict[str, dict[str, Any]] = {}
     for name, source in sources.items():
-        here = positions.get(name) or {"at": source.start(), "ended": False}
+        here = positions.get(name) or first_position(source)
         after[name] = here
         if here["ended"]:
             continue
         slices, at, ended = source.plan(here["at"], rows)
-        after[name] = {"at": at, "ended": ended}
+        after[name] = {**here, "at": at, "ended": ended}
         parts = _changed_partitions(here["at"], at) if isinstance(source, PartitionedSource) else ()
-        tasks += _tasks_of(streams[name], source, slices, ended, now)
+        tasks += tasks_of(streams[name], source, slices, ended, now)
         if parts:
             tasks.append(ReadTask(name, (), None, ended, now, parts))
     return tasks, after
+
+
+def first_position(source: Source) -> dict[str, Any]:
+    """Where a source begins."""
+    start = source.start()
+    return {"at": start, "ended": False, "start": start}
 
 
 def reopened(
@@ -150,7 +157,7 @@ def with_ticks(
     return []
 
 
-def _tasks_of(
+def tasks_of(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[ReadTask]:
     """Read tasks that can be done side by side: for each partition one, or one for each slice."""

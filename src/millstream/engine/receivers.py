@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -28,6 +28,14 @@ class Receiver(Protocol):
         """How far every result has come, for a restart."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Forgetting(Protocol):
+    """A receiver that keeps rows, and has to lose those of a query that is no more."""
+
+    def forget(self, name: str) -> None:
+        """Drop what was kept of a result: more rows under its name are those of another query."""
 
 
 class Callbacks:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 
 from millstream.engine import script_changes
 from millstream.engine.checkpoint import (
@@ -14,10 +15,9 @@ from millstream.engine.checkpoint import (
     settled,
     understood,
 )
-from millstream.engine.driver import Driver, Finished
+from millstream.engine.driver import Driver, Sources
+from millstream.engine.finished import Finished
 from millstream.engine.job import Job
-from millstream.engine.live_change import Joined, opened
-from millstream.engine.opening import Opening
 from millstream.engine.receivers import Receiver
 from millstream.engine.states import FileStates
 from millstream.errors import MillstreamError, Notice
@@ -35,18 +35,22 @@ class TakenUp:
     buckets: int
     commit: Commit | None = None
     ran: Job | None = None
-    opening: Opening = field(default_factory=Opening)
     notices: tuple[Notice, ...] = ()
+    changes: Callable[[frozenset[str]], list[Notice]] = lambda opening: []
+    """What the author should know of the queries that changed, given those that begin with what
+    runs already."""
 
     def driver(
         self,
         checkpoint: Checkpoint,
         receivers: list[Receiver],
         host: str,
+        sources: Sources,
+        tell: Callable[[Notice], None],
         wanted: frozenset[str] | None = None,
     ) -> Driver:
-        """The driver that goes on."""
-        return Driver(
+        """The driver that goes on; tells what the author should know of it."""
+        driver = Driver(
             self.job,
             receivers,
             FileStates(checkpoint.state.url),
@@ -57,9 +61,18 @@ class TakenUp:
             Finished.of(self.commit),
             None if self.commit is None else self.commit.batch,
             self.ran,
-            self.opening,
             host=host,
+            sources=sources,
+            tell=tell,
         )
+        notices = list(self.notices)
+        if self.commit is not None:
+            joined = driver.join(self.job)
+            opening = joined.opening.queries - joined.said.keys()
+            notices += [*self.changes(opening), *joined.notices]
+        for notice in notices:
+            tell(notice)
+        return driver
 
 
 def take_up(
@@ -79,9 +92,12 @@ def take_up(
     commit = script_changes.set_aside(found, job, fresh)
     if commit.buckets != asked and job.settings.buckets:
         notices.append(Notice(f"buckets = {commit.buckets} is kept from the checkpoint"))
-    ran, joined = _joined(commit, job, checkpoint)
-    notices += script_changes.notices(found, job, commit, joined.opening.queries)
-    return TakenUp(joined.job, commit.buckets, commit, ran, joined.opening, tuple(notices))
+    going = decided(settled(job, commit, checkpoint), commit)
+    marks = fingerprints(going)
+    known = (q for q in going.queries if commit.queries.get(q.name) == marks[q.name])
+    ran = replace(going, queries=tuple(known))
+    changes = partial(script_changes.notices, found, job, commit)
+    return TakenUp(going, commit.buckets, commit, ran, tuple(notices), changes)
 
 
 def check_fits(
@@ -109,12 +125,3 @@ def _check(
     commit = understood(commit, job)
     script_changes.check(commit, job, checkpoint.folder, fresh)
     return commit
-
-
-def _joined(commit: Commit, job: Job, checkpoint: Checkpoint) -> tuple[Job, Joined]:
-    """What has run before, and the job with the queries that join now."""
-    job = decided(settled(job, commit, checkpoint), commit)
-    marks = fingerprints(job)
-    known = (q for q in job.queries if commit.queries.get(q.name) == marks[q.name])
-    ran = replace(job, queries=tuple(known))
-    return ran, opened(job, ran, commit.batch)

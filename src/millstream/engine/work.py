@@ -9,7 +9,7 @@ from functools import cached_property
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
-from millstream.algebra.time import Span
+from millstream.algebra.time import DAWN, Span
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock, Header
 from millstream.engine.hot_keys import HotKeys
@@ -29,9 +29,12 @@ from millstream.engine.messages import (
 )
 from millstream.engine.opening import Opening, after_opening, open_bucket
 from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
+from millstream.engine.rereading import Rereading
 from millstream.engine.sending import Sender
 from millstream.engine.states import StateStore, rows_in
-from millstream.operators import Exchange, Tagged
+from millstream.engine.trail import Mark
+from millstream.operators import Exchange, SkewSplit, Tagged
+from millstream.plan.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Batch:
     """One planned batch: its read tasks, and where the batch before has left the job.
 
     `left` says for every level which batch left its state, −1 for a level that is new; `opening`
-    which queries are new, and begin with what is there.
+    which queries are new, and begin with what is there; `again` what is read once more for them.
     """
 
     number: int
@@ -48,6 +51,7 @@ class Batch:
     hot: HotKeys
     left: tuple[int, ...]
     opening: Opening = field(default_factory=Opening)
+    again: Rereading = field(default_factory=Rereading)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,33 @@ class Work:
             source = self.sources.get(task.source) if task.slices else None
             read = run_read_task(task, stream, source, self.sender, self.batch.clock)
             yield from self.messages_of(task.source, read)
+
+    def read_again(self, task: ReadTask, mark: Mark) -> Iterator[Message]:
+        """Carry out a read task once more, for the queries that open: nobody else hears of it."""
+        stream, floors = self.job.streams[task.source], self._floors
+        read = run_read_task(
+            task, stream, self.sources[task.source], self._sender_again, mark.clock(stream.name)
+        )
+        for box, bucket, changes, turn in read.sent:
+            exchange = box.input if isinstance(box, SkewSplit) else box
+            floor = floors.get((exchange, task.source), DAWN)
+            rows = changes if floor == DAWN else changes.keep(changes.ts > floor)
+            yield from self._sent(box, bucket, rows, turn)
+
+    @cached_property
+    def _sender_again(self) -> Sender:
+        roots = [root for name in self.batch.again.floors for root in self.job.roots_of(name)]
+        return Sender(Graph(tuple(dict.fromkeys(roots))), self.buckets, self.batch.hot)
+
+    @cached_property
+    def _floors(self) -> dict[tuple[Node, str], int]:
+        """For exchanges and streams, after which instant rows count."""
+        return {
+            (exchange, stream): floor
+            for name, floors in self.batch.again.floors.items()
+            for exchange in Graph(self.job.roots_of(name)).exchanges
+            for stream, floor in floors.items()
+        }
 
     def messages_of(self, stream: str, read: ReadResult) -> Iterator[Message]:
         """What was read, as messages."""

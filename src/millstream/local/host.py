@@ -30,6 +30,7 @@ from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
 from millstream.engine.summary import Summary
 from millstream.engine.take_up import take_up
+from millstream.engine.trail import trail_from_json, trail_to_json
 from millstream.engine.waiting import Watch
 from millstream.errors import Notice
 from millstream.files import Folder
@@ -81,9 +82,8 @@ class LocalHost:
     ) -> LocalHost:
         """A host that goes on from a checkpoint, and leaves all it knows there."""
         taken = take_up(checkpoint, job, HOST, BUCKETS, restart)
-        for notice in taken.notices:
-            tell(notice)
-        driver = taken.driver(checkpoint, receivers(taken.commit), HOST)
+        given = receivers(taken.commit)
+        driver = taken.driver(checkpoint, given, HOST, lambda job: sources, tell)
         host = cls.__new__(cls)
         host._begin(driver, sources, follow, closes, tell)
         host.plans = Plans(checkpoint.plans)
@@ -102,6 +102,7 @@ class LocalHost:
         tell: Callable[[Notice], None] = lambda notice: None,
     ) -> None:
         self.driver, self.sources = driver, sources
+        self.driver.sources = lambda job: self.sources
         self.follow, self.closes = follow, closes
         self.carrier: Carrier = InProcess()
         self.positions: dict[str, dict[str, Any]] = {}
@@ -287,7 +288,9 @@ class LocalHost:
         host = LocalHost(job, self.sources, self.driver.receivers, self.follow, self.closes)
         clock = Clock.from_json(json.loads(json.dumps(last.clock.to_json())))
         hot = HotKeys.from_json(json.loads(json.dumps(last.hot.to_json())))
-        host.driver.states, host.driver.last = moved, replace(last, clock=clock, hot=hot)
+        trail = trail_from_json(json.loads(json.dumps(trail_to_json(last.trail))))
+        host.driver.states = moved
+        host.driver.last = replace(last, clock=clock, hot=hot, trail=trail)
         host.driver.go_on(self.driver)
         host.positions, host.ticked = self.positions, self.ticked
         return host

@@ -1,6 +1,7 @@
 """The operators, one file each; OPERATORS lists them."""
 
 from millstream.operators.anti_join import AntiJoin
+from millstream.operators.begin import Begin
 from millstream.operators.coalesce import Coalesce
 from millstream.operators.delta_star import DeltaStar
 from millstream.operators.distinct import Distinct
@@ -69,6 +70,7 @@ OPERATORS = (
     Exchange,
     Retract,
     SkewSplit,
+    Begin,
 )
 
 __all__ = [*(operator.__name__ for operator in OPERATORS), "OPERATORS", "StaticTable"]

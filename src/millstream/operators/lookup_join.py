@@ -28,6 +28,8 @@ class StaticTable:
     name: str
     digest: str
     rows: pa.RecordBatch
+    as_of: int | None = None
+    """The instant of which these rows are, when changes up to it have been carried out already."""
 
     def __repr__(self) -> str:
         return f"{self.name}@{self.digest}"

@@ -43,6 +43,10 @@ class RangeSlide(Node):
         length = "Unbounded" if self.length is None else length_text(self.length, domain)
         return f"{length} Slide {length_text(self.slide, domain)}"
 
+    @property
+    def reach(self) -> int | None:
+        return None if self.length is None else self.length + self.slide
+
     def lives(self, stream: Lifetime) -> Lifetime:
         if self.length is None:
             return windowed(stream, Label(Pattern.MON, "rows that have come in never leave"))

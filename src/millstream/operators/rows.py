@@ -70,6 +70,11 @@ class Rows(Node):
         parts.extend([f"Slide {self.slide}"] if self.slide > 1 else [])
         return " ".join(parts)
 
+    @property
+    def reach(self) -> int | None:
+        """With a Slide, what is in depends on how many rows there were."""
+        return self.length if self.slide == 1 else None
+
     def lives(self, stream: Lifetime) -> Lifetime:
         ever = self.count >= EVER and self.length is None
         each = " of a partition" if self.partition_by else ""

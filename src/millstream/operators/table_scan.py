@@ -90,6 +90,10 @@ class TableScan(Node):
         before = " non retroactive" if self.non_retroactive else ""
         return f"{name_text(self.table.name)}{before}{since}"
 
+    @property
+    def reach(self) -> int | None:
+        return 0 if self.is_static else None
+
     def lives(self, *modifications: Lifetime) -> Lifetime:
         if self.is_static:
             return left_open(Label(Pattern.MON, "the table never changes"), bounded=True)

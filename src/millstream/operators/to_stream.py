@@ -28,6 +28,8 @@ class Differences(Node):
 
     is_stream: ClassVar[bool] = True
     key: ClassVar[None] = None  # type: ignore[assignment]
+    reach: ClassVar[int] = 1  # type: ignore[assignment]
+    """The instant before counts, too."""
     state_parts: ClassVar[tuple[StatePart, ...]] = (ending(),)
     sign: ClassVar[int]
 
@@ -99,6 +101,7 @@ class Rstream(Node):
 
     is_stream: ClassVar[bool] = True
     key: ClassVar[None] = None  # type: ignore[assignment]
+    reach: ClassVar[int] = 1  # type: ignore[assignment]
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("content", "rows of the relation", Structure.LIST, Extent.ROWS),
         ending(),

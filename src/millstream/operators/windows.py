@@ -31,6 +31,10 @@ class Now(Node):
         return last + 1
 
     @property
+    def reach(self) -> int | None:
+        return 0
+
+    @property
     def has_arrival(self) -> bool:
         return self.input.has_arrival
 
@@ -57,6 +61,10 @@ class Range(Node):
     @property
     def words(self) -> str:
         return length_text(self.length, self.time_domain)
+
+    @property
+    def reach(self) -> int | None:
+        return self.length
 
     def lives(self, stream: Lifetime) -> Lifetime:
         return windowed(stream, Label(Pattern.WKS, "every row stays for the same time"))

@@ -12,6 +12,7 @@ from millstream.algebra.state_parts import Extent, StatePart
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -310,6 +311,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Exchange: _below,
     Retract: _below,
     SkewSplit: _below,
+    Begin: _below,
 }
 """For every operator, the rows in its output at one instant, in words; None when they only become
 more."""

@@ -17,6 +17,7 @@ from millstream.algebra.node import BROADCAST, Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -294,5 +295,6 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Exchange: _exchange,
     Retract: _row,
     SkewSplit: _nothing,
+    Begin: _row,
 }
 """For every operator, what it costs, in nanoseconds for every instant."""

@@ -25,8 +25,16 @@ from functools import lru_cache
 from millstream.algebra.node import Node, transform, walk
 from millstream.catalog import Catalog, Entry, Stream, Table
 from millstream.errors import MillstreamError
-from millstream.operators import Exchange, LookupJoin, Scan, SkewSplit, StaticTable, TableScan
-from millstream.plan.strategy import joined_at
+from millstream.operators import (
+    Begin,
+    Exchange,
+    LookupJoin,
+    Scan,
+    SkewSplit,
+    StaticTable,
+    TableScan,
+)
+from millstream.plan.strategy import BEGINS, joined_at
 from millstream.plan.text import parse_lines
 
 
@@ -58,7 +66,7 @@ def logical(plan: Node) -> Node:
     """
 
     def bare(node: Node) -> Node:
-        if isinstance(node, (Exchange, SkewSplit)):
+        if isinstance(node, (Begin, Exchange, SkewSplit)):
             return node.input
         if isinstance(node, Scan):
             return replace(node, declared=node.declared.partition(" ")[0])
@@ -158,6 +166,6 @@ def _read(scan: Scan, before: Entry | None, joined: str) -> _Read:
     known = before.columns if isinstance(before, _Read) else ()
     columns = dict(known) | dict(scan.columns)
     whole = replace(scan, columns=tuple(columns.items()), tests=())
-    marked = joined_at(whole, joined) if joined else whole
+    marked = joined_at(whole, joined.partition(BEGINS)[0]) if joined else whole
     assert isinstance(marked, Scan)
     return _Read(scan.stream, whole.columns, whole=marked)

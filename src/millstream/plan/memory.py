@@ -10,6 +10,7 @@ from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -207,5 +208,6 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Exchange: _nothing,
     Retract: _nothing,
     SkewSplit: _nothing,
+    Begin: _nothing,
 }
 """For every operator, the notices about state of its own that has no bound."""

@@ -13,6 +13,7 @@ from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -236,6 +237,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Exchange: _by_name,
     Retract: _by_name,
     SkewSplit: _by_name,
+    Begin: _by_name,
 }
 """For every operator, what its columns were made of."""
 
@@ -276,5 +278,6 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Exchange: _below,
     Retract: _below,
     SkewSplit: _below,
+    Begin: _below,
 }
 """For every operator, its rows as those of some inputs, paired and tested."""

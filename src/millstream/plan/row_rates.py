@@ -12,6 +12,7 @@ from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -313,5 +314,6 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Exchange: _same,
     Retract: _same,
     SkewSplit: _same,
+    Begin: _same,
 }
 """For every operator, the rows it gives when those of its inputs are known, about."""

@@ -10,6 +10,7 @@ from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -186,6 +187,7 @@ SHARES: dict[type[Node], Share | None] = {
     Exchange: None,
     Retract: None,
     SkewSplit: None,
+    Begin: None,
 }
 """For every operator, the share of rows it lets pass; None for one that lets all rows pass, or
 makes other rows of them."""

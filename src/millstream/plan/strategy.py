@@ -10,12 +10,15 @@ from millstream.algebra.node import Node, map_inputs, transform, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.state_parts import Structure
-from millstream.operators import AntiJoin, Retract, Scan
+from millstream.operators import AntiJoin, Begin, Retract, Scan, Stored, Tagged
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
 from millstream.plan.stars import with_stars
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
+
+BEGINS = " begins "
+"""What stands before the instant at which a query begins, in the mark of when it joined."""
 
 
 def physical(
@@ -65,14 +68,20 @@ def carried_out(
 
 def joined_at(root: Node, mark: str) -> Node:
     """The plan of a query that joins a running job: it shares no state with the operators that are
-    there, whose rows it has not seen come. Reading is shared."""
+    there, whose rows it has not seen come. Reading is shared. A mark that ends in `BEGINS` and an
+    instant lets the answers begin there."""
 
     def marked(node: Node) -> Node:
         if isinstance(node, Scan):
-            return replace(node, declared=f"{node.declared} {mark}")
+            return replace(node, declared=f"{node.declared} {mark.partition(BEGINS)[0]}")
         return node
 
-    return transform(root, marked)
+    root, (_, begins, instant) = transform(root, marked), mark.rpartition(BEGINS)
+    if not begins:
+        return root
+    if isinstance(root, (Tagged, Stored)):
+        return replace(root, input=Begin(int(instant), root.input))
+    return Begin(int(instant), root)
 
 
 def together(roots: Sequence[Node]) -> list[Node]:

@@ -17,6 +17,7 @@ from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -345,6 +346,10 @@ def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Retract(" ".join(words), below)
 
 
+def _begin(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Begin(int(tokens.take()), below)
+
+
 def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     side = tokens.take()
     tokens.expect("of")
@@ -390,5 +395,6 @@ READERS: dict[type[Node], Reader] = {
     Exchange: _exchange,
     Retract: _retract,
     SkewSplit: _skew_split,
+    Begin: _begin,
 }
 """For every operator, how its line of plan text is read."""

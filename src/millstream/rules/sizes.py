@@ -12,6 +12,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.operators import (
     AntiJoin,
+    Begin,
     Coalesce,
     DeltaStar,
     Distinct,
@@ -216,5 +217,6 @@ SIZES: dict[type[Node], Callable[[Any], float]] = {
     Exchange: _same,
     Retract: _same,
     SkewSplit: _same,
+    Begin: _same,
 }
 """For every operator, the rows that its output has at an instant, about."""

@@ -20,7 +20,13 @@ from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from threading import Lock, Thread
 from typing import Any
 
-from millstream.engine.read_tasks import ReadTask, plan_read_tasks, reopened, with_ticks
+from millstream.engine.read_tasks import (
+    ReadTask,
+    first_position,
+    plan_read_tasks,
+    reopened,
+    with_ticks,
+)
 from millstream.spark.job_snapshot import JobSnapshot
 
 
@@ -75,7 +81,7 @@ class BatchPlanner:
 
     def _start(self) -> str:
         sources = self.job_snapshot().sources
-        return _plan({n: {"at": s.start(), "ended": False} for n, s in sources.items()}, [], 0)
+        return _plan({name: first_position(source) for name, source in sources.items()}, [], 0)
 
     def _next(self, before: str) -> str:
         plan = _plan_in(before)

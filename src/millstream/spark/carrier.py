@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from millstream.engine.messages import Message
 from millstream.engine.placement import EXECUTORS
 from millstream.engine.work import Work
-from millstream.spark.stages import level_runner, packer
+from millstream.spark.stages import level_runner, packer, rereader
 from millstream.spark.wire import DRIVER, WIRE, messages_in
 
 
@@ -37,6 +37,9 @@ class Executors:
         if parts:
             frame = self.session.range(0, parts, 1, parts)
         frame = frame.mapInArrow(packer(path, work.batch, parts), WIRE)
+        if again := min(len(work.batch.again.tasks), self.session.sparkContext.defaultParallelism):
+            past = self.session.range(0, again, 1, again)
+            frame = frame.unionAll(past.mapInArrow(rereader(path, work.batch, again), WIRE))
         for level in range(1, work.job.graph.depth + 1):
             frame = frame.repartitionById(work.buckets, "bucket")
             frame = frame.mapInArrow(level_runner(path, work.batch, level), WIRE)

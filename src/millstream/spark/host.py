@@ -82,10 +82,9 @@ class SparkHost:
         self._scratch = self._scratch_folder()
         cores = session.sparkContext.defaultParallelism
         taken = take_up(self.checkpoint, job, HOST, cores, restart)
-        self._tell = tell
-        for notice in taken.notices:
-            tell(notice)
-        self.driver = taken.driver(self.checkpoint, receivers(taken.commit), HOST, wanted)
+        self._tell, self._snapshots = tell, dict[str, JobSnapshot]()
+        given = receivers(taken.commit)
+        self.driver = taken.driver(self.checkpoint, given, HOST, self._sources, tell, wanted)
         self.driver.placement = Placement(cores)
         self.lock = threading.Lock()
         self.done = threading.Event()
@@ -93,7 +92,6 @@ class SparkHost:
         self._query: Any = None
         self._stopping = self._refused = False
         self.triggers: list[dict[str, Any]] = []
-        self._snapshots: dict[str, JobSnapshot] = {}
         self._written: tuple[JobSnapshot, str] | None = None
 
     @property
@@ -273,11 +271,12 @@ class SparkHost:
             from millstream.spark.foreign import together
 
             frame = together(frame, self.buckets)
-        tasks = () if self.foreign else self._planned_tasks(number)
+        known, positions = self._planned(number)
+        tasks = () if self.foreign else known
         executors = Executors(self.session, frame, self._saved)
         here = bool(tasks) and self.place(number, tasks) == DRIVER
         carrier: Carrier = InProcess() if here else executors
-        report = self.driver.run(number, tasks, carrier, self._sources)
+        report = self.driver.run(number, tasks, carrier, self._sources, positions, known)
         self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:
             self.progress(report)
@@ -292,16 +291,23 @@ class SparkHost:
         """The read tasks that let time go on after the end, if that was asked for."""
         return closing_tasks(self.job, self.clock, now) if self.closes else []
 
-    def _planned_tasks(self, number: int) -> tuple[ReadTask, ...]:
-        """The read tasks of a batch from Spark's log of offsets, where they are before it starts;
-        none if the log cannot be read."""
+    def _planned(self, number: int) -> tuple[tuple[ReadTask, ...], dict[str, Any]]:
+        """The read tasks of a batch, and the positions after it, from Spark's log of offsets, where
+        they are before it starts; none if the log cannot be read."""
+        plan = self._plan(number)
+        if plan is None:
+            return (), {}
+        if self.foreign and plan == self._plan(number - 1):  # only Spark has brought something
+            return (), plan["positions"]
+        return tuple(map(ReadTask.from_json, plan["tasks"])), plan["positions"]
+
+    def _plan(self, number: int) -> dict[str, Any] | None:
+        """What the batch planner has answered for a batch: it is the first source of the query."""
         try:
             offsets = self.checkpoint.spark.folder("offsets").get(str(number))
-            lines = offsets.to_pybytes().splitlines()
-            tasks = json.loads(json.loads(lines[-1])["plan"])["tasks"]
-        except (MissingFile, ValueError, KeyError, IndexError):
-            return ()
-        return tuple(map(ReadTask.from_json, tasks))
+            return json.loads(json.loads(offsets.to_pybytes().splitlines()[2])["plan"])
+        except (MissingFile, ValueError, KeyError, IndexError, TypeError):
+            return None
 
 
 def _is_one_process(session: SparkSession) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from millstream.engine.clock import Clock
 from millstream.engine.messages import Message, Sent, TimeTold
 from millstream.engine.read_tasks import ReadResult, ReadTask, run_read_task
+from millstream.engine.rereading import Rereading
 from millstream.engine.sending import Sender
 from millstream.engine.states import FileStates
 from millstream.engine.work import Batch, Work
@@ -52,9 +53,23 @@ def packer(path: str, batch: Batch, parts: int) -> Callable[[Batches], Batches]:
     return stage
 
 
+def rereader(path: str, batch: Batch, parts: int) -> Callable[[Batches], Batches]:
+    """Numbers of parts in; out come the packed changes of what is read again for queries that
+    join."""
+
+    def stage(batches: Batches) -> Batches:
+        job_snapshot = load_job_snapshot(path)
+        work, wire = _work(job_snapshot, batch), _wire(job_snapshot, batch)
+        for row in (row for incoming in batches for row in incoming.to_pylist()):
+            for task, mark in batch.again.tasks[row["id"] :: parts]:
+                yield wire.batch(work.read_again(task, mark))
+
+    return stage
+
+
 def level_runner(path: str, batch: Batch, number: int) -> Callable[[Batches], Batches]:
     """The changes of one bucket in, the level's changes and answers out; state is in its store."""
-    bare = replace(batch, tasks=())
+    bare = replace(batch, tasks=(), again=Rereading())
 
     def stage(batches: Batches) -> Batches:
         job_snapshot = load_job_snapshot(path)

@@ -100,7 +100,9 @@ class TableHistories:
         for table in list(self.catalog.entries.values()):
             if isinstance(table, Table) and table.name in beats and self._is_ours(table):
                 rows = self._book(table).as_of(beats[table.name])
-                self._put(replace(table, content=static_table(table.name, rows)))
+                content = static_table(table.name, rows)
+                as_of = replace(content, as_of=beats[table.name])
+                self._put(replace(table, content=as_of))
 
     def _is_ours(self, table: Table) -> bool:
         """Whether the table is changed by statements."""
