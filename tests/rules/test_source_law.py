@@ -94,9 +94,9 @@ def columns_read(script: str, folder: Path, monkeypatch) -> list[tuple[str, ...]
     found = []
     part = parquet_source._part
 
-    def watched(slice_, columns):
-        found.append(columns)
-        return part(slice_, columns)
+    def watched(slice_, paths):
+        found.append(tuple(".".join(path) for path in paths))
+        return part(slice_, paths)
 
     monkeypatch.setattr(parquet_source, "_part", watched)
     run_script(script, folder)
