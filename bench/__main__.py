@@ -44,7 +44,10 @@ PART = (
     "SELECT STREAMED count(*) AS n, avg(price) AS mean FROM bids [Range 60 Seconds] "
     "WHERE item % 50 = {part};"
 )
-BY_PARTITIONS = "SELECT STREAMED item, avg(price) AS mean FROM bids [Partition By item Rows 1000] GROUP BY item;"
+BY_PARTITIONS = (
+    "SELECT STREAMED item, avg(price) AS mean "
+    "FROM bids [Partition By item Rows 1000] GROUP BY item;"
+)
 TOP_TEN = "SELECT STREAMED item, count(*) AS n FROM bids GROUP BY item ORDER BY n DESC LIMIT 10;"
 HOPPING = (
     "SELECT STREAMED item, count(*) AS n, sum(price) AS total "
