@@ -44,6 +44,19 @@ PART = (
     "SELECT STREAMED count(*) AS n, avg(price) AS mean FROM bids [Range 60 Seconds] "
     "WHERE item % 50 = {part};"
 )
+BY_PARTITIONS = (
+    "SELECT STREAMED item, avg(price) AS mean "
+    "FROM bids [Partition By item Rows 1000] GROUP BY item;"
+)
+TOP_TEN = "SELECT STREAMED item, count(*) AS n FROM bids GROUP BY item ORDER BY n DESC LIMIT 10;"
+HOPPING = (
+    "SELECT STREAMED item, count(*) AS n, sum(price) AS total "
+    "FROM bids [Range 10 Seconds Slide 1 Second] GROUP BY item;"
+)
+NOT_EXISTS = (
+    "SELECT STREAMED b.item, b.bidder FROM bids b WHERE NOT EXISTS "
+    "(SELECT * FROM asks a WHERE a.item = b.item AND b.bidder = a.bidder + 1);"
+)
 QUERIES = 50
 WIDE = 1_000_000
 SMALL = 1_000
@@ -97,6 +110,10 @@ class Bench:
             "hour": self._hour,
             "distinct": lambda: flat("distinct", one, DISTINCT, 10_000),
             "not in": lambda: flat("not in", two, NOT_IN, 10_000),
+            "partitioned rows": lambda: self._rate("partitioned rows", BY_PARTITIONS, 2.5e6),
+            "top ten": lambda: self._rate("top ten", TOP_TEN, 3e6),
+            "hopping window": lambda: self._rate("hopping window", HOPPING, None),
+            "not exists": self._not_exists,
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
@@ -187,6 +204,44 @@ class Bench:
         measured = [self._one(COUNT.format(window="1 Hour")) for _ in range(self.repeats + 1)][1:]
         self._note(
             "global count over [Range 1 Hour]", {"rows/s": middle([m.rate for m in measured])}
+        )
+
+    def _rate(self, name, query, target) -> None:  # type: ignore[no-untyped-def]
+        """Rows per second in batches of the asked size, and in batches of a million rows."""
+        whole = [self._one(query) for _ in range(self.repeats + 1)][1:]
+        small = [
+            ours(self.spark, {"bids": self.data}, query, ROWS, WIDE)
+            for _ in range(self.repeats + 1)
+        ][1:]
+        figures = {
+            "rows/s": middle([m.rate for m in whole]),
+            f"batches of {WIDE:,}, rows/s": middle([m.rate for m in small]),
+            "state bytes per batch": whole[-1].batches[-1].state_bytes,
+        }
+        self._note(name, figures if target is None else {**figures, "target, rows/s": target})
+
+    def _not_exists(self) -> None:
+        """Between two streams that keep all their rows; the ratio is that of the second half of
+        the rows to the first, in batches of a million: the cost must not grow with what is kept."""
+        whole = [self._two(NOT_EXISTS) for _ in range(self.repeats + 1)][1:]
+        steps = [
+            ours(self.spark, self.pair, NOT_EXISTS, ROWS, WIDE // 2)
+            for _ in range(self.repeats + 1)
+        ][1:]
+        half = len(steps[0].batches) // 2
+        early, late = (
+            middle([sum(b.seconds for b in m.batches[part]) for m in steps])
+            for part in (slice(0, half), slice(half, 2 * half))
+        )
+        self._note(
+            "NOT EXISTS between unbounded streams",
+            {
+                "rows/s": middle([m.rate for m in whole]),
+                "target, rows/s": 1.5e6,
+                f"batches of {WIDE:,}, rows/s": middle([m.rate for m in steps]),
+                "ratio": early / late,
+                "target": 0.8,
+            },
         )
 
     def _many(self) -> None:

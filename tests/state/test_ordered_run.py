@@ -97,7 +97,8 @@ def test_what_leaves_by_rows_comes_before_what_drives_it_out(given_rows, cut, co
         run = OrderedRun.of(known, ["k"], arrivals, NONE)
         before = run.slot(known, "#count")
         fresh = run.numbered(before)
-        earlier, places = kept.of_partitions(run.touched_keys)
+        keys, had, has = run.touched_keys, before[run.touched], fresh.after[run.touched]
+        earlier, places = kept.numbered_within(keys, had - count, np.minimum(has - count, had))
         numbered = Changes(
             fresh.arrivals.rows, fresh.arrivals.ts, np.full(len(fresh.number), 2**62), *_ids(fresh)
         )

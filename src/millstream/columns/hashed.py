@@ -61,6 +61,37 @@ def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarra
         begin = stop
 
 
+@njit(cache=True)
+def meetings_within(known, numbers, needles, low, high):  # type: ignore[no-untyped-def]
+    """Pairs of equal hashes in two sorted lists, as indices into both: for every needle those whose
+    numbers are above its `low` and at most its `high`. `known` is sorted by hash, then by number.
+
+    >>> known, numbers = np.array([4, 4, 4, 6]), np.array([1, 2, 3, 2])
+    >>> there, needle = meetings_within(known, numbers, np.array([4, 5]), np.ones(2), np.full(2, 9))
+    >>> there.tolist(), needle.tolist()
+    ([1, 2], [0, 0])
+    """
+    first = np.empty(len(needles), np.int64)
+    last = np.empty(len(needles), np.int64)
+    total = 0
+    begin = 0
+    for i in range(len(needles)):
+        if i > 0 and needles[i] != needles[i - 1]:
+            begin = first[i - 1]
+        first[i] = _reach_pair(known, numbers, begin, needles[i], low[i])
+        last[i] = _reach_pair(known, numbers, first[i], needles[i], max(low[i], high[i]))
+        total += last[i] - first[i]
+    there = np.empty(total, np.int64)
+    needle = np.empty(total, np.int64)
+    k = 0
+    for i in range(len(needles)):
+        for j in range(first[i], last[i]):
+            there[k] = j
+            needle[k] = i
+            k += 1
+    return there, needle
+
+
 def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different values in their order, and the number of every value among them.
 
@@ -127,22 +158,26 @@ def _by_upper_bits(hashes, bits):  # type: ignore[no-untyped-def]
     return order
 
 
+@njit(cache=True, inline="always")
+def _is_after(one, other, seq, exp):  # type: ignore[no-untyped-def]
+    return seq[one] > seq[other] or (seq[one] == seq[other] and exp[one] > exp[other])
+
+
 @njit(cache=True)
 def _sort_ties(order, hashes, seq, exp):  # type: ignore[no-untyped-def]
-    """Sort entries of equal hash by seq and exp; False when there are too many of one."""
+    """Sort entries of equal hash by seq and exp; False when too many of one are out of order."""
     first = 0
     for i in range(1, len(order)):
         entry = order[i]
         if hashes[entry] != hashes[order[i - 1]]:
             first = i
             continue
+        if not _is_after(order[i - 1], entry, seq, exp):
+            continue
         if i - first > FEW:
             return False
         j = i - 1
-        while j >= first and (
-            seq[order[j]] > seq[entry]
-            or (seq[order[j]] == seq[entry] and exp[order[j]] > exp[entry])
-        ):
+        while j >= first and _is_after(order[j], entry, seq, exp):
             order[j + 1] = order[j]
             j -= 1
         order[j + 1] = entry
@@ -187,6 +222,25 @@ def _reach(known, at, v):  # type: ignore[no-untyped-def]
     while at < top:
         middle = (at + top) >> 1
         if known[middle] < v:
+            at = middle + 1
+        else:
+            top = middle
+    return at
+
+
+@njit(cache=True, inline="always")
+def _reach_pair(known, numbers, at, v, number):  # type: ignore[no-untyped-def]
+    """The first place from `at` on that holds more than v, or v with more than the number."""
+    step = 1
+    while at + step <= len(known) and (
+        known[at + step - 1] < v or (known[at + step - 1] == v and numbers[at + step - 1] <= number)
+    ):
+        at += step
+        step *= 2
+    top = min(at + step - 1, len(known))
+    while at < top:
+        middle = (at + top) >> 1
+        if known[middle] < v or (known[middle] == v and numbers[middle] <= number):
             at = middle + 1
         else:
             top = middle

@@ -22,7 +22,8 @@ def follow_positions(  # type: ignore[no-untyped-def]
     the instant and the change. Where `more` is true, rows that have no slot follow; the last answer
     says whether they were needed, and then the others mean nothing.
 
-    Only the rows touched and those that a boundary passes are looked at, each in logarithmic time.
+    Only the rows touched and those that a boundary passes are looked at, each in logarithmic time;
+    where only rows after the last position are touched, these are only counted.
     """
     tree = build_tree(counts, slot_starts)
     most = 5 * len(slots) + 2 * np.abs(weights).sum()
@@ -36,12 +37,15 @@ def follow_positions(  # type: ignore[no-untyped-def]
         last = _slot_at(tree, bounds, total, high)
         k = event_starts[p]
         while k < event_starts[p + 1]:
-            begin, instant = k, instants[k]
+            begin, instant, least = k, instants[k], slots[k]
             while k < event_starts[p + 1] and instants[k] == instant:
                 _add(tree, bounds, slots[k], weights[k])
                 counts[slots[k]] += weights[k]
                 total += weights[k]
+                least = min(least, slots[k])
                 k += 1
+            if least > last:  # whoever holds these positions stays where it is
+                continue
             if more[p] and total < high:
                 return emitted[0][:0], emitted[1][:0], emitted[2][:0], True
             for e in range(begin, k):

@@ -190,10 +190,12 @@ def encode(rows: pa.RecordBatch) -> bytes:
 
 
 def encoded(rows: pa.RecordBatch) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
-    return sink.getvalue()
+    """Rows as bytes, which are counted first: a buffer that grows is copied again and again."""
+    counted = pa.MockOutputStream()
+    encode_to(counted, rows)
+    blob = pa.allocate_buffer(counted.size())
+    encode_to(pa.FixedSizeBufferWriter(blob), rows)
+    return blob
 
 
 def decode(blob: pa.Buffer) -> pa.RecordBatch:

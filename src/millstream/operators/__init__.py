@@ -15,6 +15,7 @@ from millstream.operators.lookup_join import LookupJoin, StaticTable
 from millstream.operators.minus import Minus
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
 from millstream.operators.partial import Partial
+from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
 from millstream.operators.retract import Retract
@@ -59,6 +60,7 @@ OPERATORS = (
     DeltaStar,
     Coalesce,
     TopK,
+    PartialTopK,
     Partial,
     GroupBy,
     Istream,

@@ -81,6 +81,10 @@ class Project(Node):
     def distribution(self, given: Distribution, *others: Distribution) -> Distribution:
         return given if home_of(given, 1) is not None else _rename(given, self.renamed)
 
+    def wish_below(self, wish: Distribution) -> Distribution:
+        given = {name: e.name for name, e in self.outputs if isinstance(e, Column)}
+        return _rename(wish, given)
+
     @property
     def words(self) -> str:
         return ", ".join(

@@ -9,7 +9,7 @@ from millstream.algebra.changes import Changes
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lengths import length_text
 from millstream.algebra.lifetime import Lifetime, windowed
-from millstream.algebra.node import Node, Step
+from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import INFINITY, Span
@@ -62,6 +62,9 @@ class RangeSlide(Node):
     @property
     def arrival(self) -> Arrival:
         return Arrival.PASSED
+
+    def wish_below(self, wish: Distribution) -> Distribution:
+        return wish
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...]:
         return (wanted,)

@@ -18,6 +18,7 @@ from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
+from millstream.columns.order import group_order
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, State
 from millstream.state.last_rows import EVER, LastRows, leaves
@@ -162,39 +163,51 @@ class Rows(Node):
             ]
             old = Changes.concat(near, self.input_schema)
             return old, np.zeros(len(old), np.int64)
-        old, places = self._index(kept).of_partitions(run.touched_keys)
-        places = np.flatnonzero(run.touched)[places]
-        needed = (self._leaves(old.weight) > before[places]) & (old.exp > span.start)
-        return old.keep(needed), places[needed]
+        touched = np.flatnonzero(run.touched)
+        was, now = (n[touched] // self.slide * self.slide for n in (before, after))
+        leaving = was - self.count, np.minimum(now - self.count, before[touched])
+        index, keys = self._index(kept), run.touched_keys
+        found = [index.numbered_within(keys, *leaving)]
+        if self.slide > 1:  # those that have not entered yet
+            found.append(index.numbered_within(keys, np.maximum(was, leaving[1]), before[touched]))
+        old = Changes.concat([rows for rows, _ in found], self.input_schema)
+        places = touched[np.concatenate([where for _, where in found])]
+        lively = old.exp > span.start
+        return old.keep(lively), places[lively]
 
     def _emit(
         self, earlier: Changes, earlier_places: np.ndarray, before: np.ndarray, fresh: Numbered
     ) -> Changes:
-        after, starts = fresh.after, fresh.starts
         rows = Changes.concat([earlier, fresh.arrivals], self.input_schema)
         place = np.concatenate([earlier_places, fresh.partition])
         number = np.concatenate([earlier.weight, fresh.number])
+        had, has, starts = before[place], fresh.after[place], fresh.starts[place]
+        instants = np.append(fresh.arrivals.ts, [INFINITY, -INFINITY])
 
-        def instant_of(wanted: np.ndarray) -> np.ndarray:
-            """When the wanted tuple of the partition came: DAWN before this step, ∞ not yet."""
-            here = (wanted > before[place]) & (wanted <= after[place])
-            index = np.where(here, starts[place] + wanted - before[place] - 1, 0)
-            late = np.where(wanted > after[place], INFINITY, -INFINITY)
-            return np.where(here, fresh.arrivals.ts[index], late)
+        def arrival_of(wanted: np.ndarray) -> np.ndarray:
+            """Which arrival is the wanted tuple of the partition: −1 if it came before this step,
+            the one after the last if it has not come yet."""
+            late = np.where(wanted > has, len(fresh.arrivals), starts + wanted - had - 1)
+            return np.where(wanted > had, late, -1)
 
-        enter = instant_of(-(-number // self.slide) * self.slide)
-        leave = instant_of(-(-(number + self.count) // self.slide) * self.slide)
-        ends = self._ends(rows)
+        enters_with = arrival_of(-(-number // self.slide) * self.slide)
+        leaves_with = arrival_of(-(-(number + self.count) // self.slide) * self.slide)
+        enter, leave, ends = instants[enters_with], instants[leaves_with], self._ends(rows)
         entered_now = (enter > -INFINITY) & (enter < INFINITY) & (enter < np.minimum(leave, ends))
         left_early = (
             (enter == -INFINITY) & (leave > -INFINITY) & (leave < INFINITY) & (leave < ends)
         )
         index = np.flatnonzero(entered_now | left_early)
-        begins = np.where(entered_now, enter, leave)[index]
-        closes = np.where(entered_now, np.minimum(leave, ends), ends)[index]
-        weight = np.where(entered_now, 1, -1)[index]
-        moved = replace(rows.take(index), ts=begins, exp=closes, weight=weight)
-        return moved.take(np.argsort(begins, kind="stable"))
+        cause = np.where(entered_now, enters_with, leaves_with)[index]
+        order, _ = group_order(fresh.event[cause], np.arange(len(index)), len(fresh.event))
+        index = index[order]
+        entered_now = entered_now[index]
+        return replace(
+            rows.take(index),
+            ts=np.where(entered_now, enter[index], leave[index]),
+            exp=np.where(entered_now, np.minimum(leave, ends)[index], ends[index]),
+            weight=np.where(entered_now, 1, -1),
+        )
 
     def _keep(self, kept: Log, fresh: Numbered, span: Span) -> Log:
         """What is kept, with the arrivals; their numbers are their weights."""

@@ -25,7 +25,7 @@ from millstream.algebra.window_columns import (
 )
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, State
-from millstream.state.last_rows import LastRows
+from millstream.state.last_rows import EVER, LastRows
 from millstream.state.ordered_run import OrderedRun, keys_of
 from millstream.state.sessions import Sessions
 from millstream.state.waiting import add_waiting, due_in
@@ -134,7 +134,8 @@ class Session(Node):
         ending = np.flatnonzero(sessions.some_end)
         if len(ending) == 0:
             return Changes.empty(self.schema)
-        old, places = index.of_partitions(take_rows(run.keys, ending), len(ending))
+        every = np.full(len(ending), EVER)
+        old, places = index.numbered_within(take_rows(run.keys, ending), -every, every)
         of_old = sessions.place(ending[places], old.weight)
         needed = of_old >= 0
         rows = Changes.concat([old.keep(needed), sessions.arrivals], self.input_schema)

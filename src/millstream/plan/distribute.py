@@ -71,7 +71,7 @@ def _place(node: Node, wish: Distribution = None) -> Placed:
         case []:
             return node, None
         case [only]:
-            inputs = [_below(node, only)]
+            inputs = [_below(node, only, wish)]
         case [left, right]:
             inputs = _level(node, *_meet(node, left, right), wish)
         case _:
@@ -85,16 +85,18 @@ def _wishes(node: Node, wish: Distribution) -> tuple[Distribution, ...]:
     """How a node would like its inputs to lie: so that rows meet, or as its own reader would."""
     if node.join_keys:
         return tuple(zip(*node.join_keys))
-    return (wish if node.join_keys is not None else node.wish_below(wish), None)
+    if node.join_keys is not None:
+        return wish, None
+    return node.required_distribution or node.wish_below(wish), None
 
 
-def _below(node: Node, placed: Placed) -> Placed:
-    """The one input of a node, lying as it needs."""
+def _below(node: Node, placed: Placed, wish: Distribution) -> Placed:
+    """The one input of a node, lying as it needs, or as its reader would like."""
     child, given = placed
     if not serves(given, node.required_distribution):
         return _exchanged(child, node.required_distribution)
     if not node.stateless and not _crosses(child):
-        return _exchanged(child, None)
+        return _exchanged(child, node.wish_below(wish))
     return placed
 
 

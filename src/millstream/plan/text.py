@@ -35,6 +35,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Partial,
+    PartialTopK,
     Project,
     Range,
     RangeSlide,
@@ -261,21 +262,26 @@ def _joined(operator: type[Join | SingleJoin | SemiJoin | AntiJoin]) -> Reader:
     return read
 
 
-def _top_k(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    def order() -> tuple[str, bool, bool]:
-        name, descending = tokens.name(), tokens.has("desc")
-        tokens.expect("nulls")
-        first = tokens.has("first")
-        if not first:
-            tokens.expect("last")
-        return name, descending, first
+def _first_rows(operator: type[TopK]) -> Reader:
+    def read(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+        limit = None if tokens.has("all") or tokens.has("none") else int(tokens.take())
+        offset = int(tokens.take()) if tokens.has("offset") else 0
+        tokens.expect("by")
+        is_ordered = tokens.second in ("desc", "nulls")
+        ordered = tokens.listed(lambda: _ordered(tokens)) if is_ordered else ()
+        partition = tokens.names() if tokens.has("per") else ()
+        return operator(ordered, limit, offset, partition, below)
 
-    limit = None if tokens.has("all") or tokens.has("none") else int(tokens.take())
-    offset = int(tokens.take()) if tokens.has("offset") else 0
-    tokens.expect("by")
-    ordered = tokens.listed(order) if tokens.second in ("desc", "nulls") else ()
-    partition = tokens.names() if tokens.has("per") else ()
-    return TopK(ordered, limit, offset, partition, below)
+    return read
+
+
+def _ordered(tokens: Tokens) -> tuple[str, bool, bool]:
+    name, descending = tokens.name(), tokens.has("desc")
+    tokens.expect("nulls")
+    first = tokens.has("first")
+    if not first:
+        tokens.expect("last")
+    return name, descending, first
 
 
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -383,7 +389,8 @@ READERS: dict[type[Node], Reader] = {
     Distinct: _plain(Distinct),
     DeltaStar: _plain(DeltaStar),
     Coalesce: _plain(Coalesce),
-    TopK: _top_k,
+    TopK: _first_rows(TopK),
+    PartialTopK: _first_rows(PartialTopK),
     Partial: _partial,
     GroupBy: _group_by,
     Istream: _plain(Istream),

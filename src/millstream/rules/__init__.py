@@ -11,6 +11,7 @@ from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
 from millstream.rules.fold_constants import fold_constants
 from millstream.rules.join_by_expressions import join_by_expressions
+from millstream.rules.limit_in_two_phases import limit_in_two_phases
 from millstream.rules.match_by_expressions import match_by_expressions
 from millstream.rules.match_distinct_values import match_distinct_values
 from millstream.rules.merge_filters import merge_filters
@@ -82,6 +83,7 @@ NEAT: tuple[Rule, ...] = (remove_idle_project, merge_projects, prune_columns)
 LAST: tuple[Rule, ...] = (
     coalesce_before_distinct,
     aggregate_in_two_phases,
+    limit_in_two_phases,
     push_filter_into_source,
 )
 """Rules that add a step where rows are read: they come when it is settled what is read."""

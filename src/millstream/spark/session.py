@@ -44,7 +44,6 @@ LOCAL_LOGS = {
 without a process for every file that sets its permissions."""
 
 
-
 @contextmanager
 def _quiet(noise: Path | None) -> Iterator[None]:
     """Send what the Java process says, at its start and later, to a file instead of the screen."""

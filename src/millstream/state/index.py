@@ -91,7 +91,7 @@ class Index:
         """All rows, added up."""
         every = Changes.concat(self.log.all(), self.hashed_schema)
         rows = self._sorted(every, DAWN) if len(every) else every
-        return _unhashed(rows.keep(rows.weight != 0), self.schema)[0]
+        return unhashed(rows.keep(rows.weight != 0), self.schema)[0]
 
     @property
     def hashed_schema(self) -> pa.Schema:
@@ -102,7 +102,7 @@ class Index:
         order = hash_order(hashes)
         needles = hashes if order is None else hashes[order]
         for part in self.log.all():
-            rows, known = _unhashed(part, self.schema)
+            rows, known = unhashed(part, self.schema)
             for there, needle in meetings(known, needles):
                 yield rows, there, needle if order is None else order[needle]
 
@@ -193,7 +193,7 @@ def _hashed(changes: Changes, hashes: np.ndarray) -> Changes:
     return changes.with_rows(changes.rows.append_column(HASH, column))
 
 
-def _unhashed(part: Changes, schema: pa.Schema) -> tuple[Changes, np.ndarray]:
+def unhashed(part: Changes, schema: pa.Schema) -> tuple[Changes, np.ndarray]:
     last = part.rows.num_columns - 1
     rows = part.rows.remove_column(last)
     if last == 0 or not rows.schema.equals(schema):

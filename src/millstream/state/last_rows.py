@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.columns.hashed import hash_order, meetings_within, tuple_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
-from millstream.state.index import Index, by_hash
+from millstream.state.index import HASH, Index, unhashed
 
 EVER = 2**61
 """A count that no stream reaches: the window of `[Rows Unbounded Slide L]`."""
@@ -38,29 +39,37 @@ class LastRows(Index):
     count: int = 1
     slide: int = 1
 
-    def of_partitions(
-        self, keys: pa.RecordBatch, count: int | None = None
+    def numbered_within(
+        self, keys: pa.RecordBatch, low: np.ndarray, high: np.ndarray
     ) -> tuple[Changes, np.ndarray]:
-        """The rows of these partitions, and of which of them each is.
-
-        `count` is how many partitions there are: keys without columns do not say it.
-        """
+        """The rows of these partitions whose numbers are above `low` and at most `high`, and of
+        which of them each is. Only these are looked at, however many a partition has."""
+        hashes = hashes_of(keys.columns, len(low))
+        order = hash_order(hashes)
+        order = np.arange(len(hashes)) if order is None else order
         found, places = [], [np.zeros(0, np.int64)]
-        count = keys.num_rows if count is None else count
-        for rows, there, needle in self.search(hashes_of(keys.columns, count)):
-            same = equal_rows(self._partitions(rows), there, keys, needle)
-            found.append(rows.take(there[same]))
+        for part in self.log.all():
+            known = part.rows.column(HASH).to_numpy()
+            there, at = meetings_within(known, part.weight, hashes[order], low[order], high[order])
+            rows, needle = unhashed(part.take(there), self.schema)[0], order[at]
+            same = equal_rows(self._partitions(rows), np.arange(len(rows)), keys, needle)
+            found.append(rows.keep(same))
             places.append(needle[same])
         return Changes.concat(found, self.schema), np.concatenate(places)
 
     def with_more(self, rows: Changes, end: int) -> LastRows:
-        return self.add(rows, hashes_of(self._partitions(rows).columns, len(rows)), end)
+        hashes = hashes_of(self._partitions(rows).columns, len(rows))
+        order = tuple_order(hashes, rows.weight, rows.exp)
+        return self.add(rows.take(order), hashes[order], end)
 
     def _partitions(self, rows: Changes) -> pa.RecordBatch:
         return rows.rows.select(list(self.partition_by))
 
     def _sorted(self, rows: Changes, end: int) -> Changes:
-        rows = by_hash(rows, end)
+        """In the order of their hashes, then their numbers."""
+        rows = rows.keep(rows.exp > end)
+        hashes = rows.rows.column(HASH).to_numpy()
+        rows = rows.take(tuple_order(hashes, rows.weight, rows.exp))
         codes, first = factorize(self._partitions(rows).columns, len(rows))
         newest = np.zeros(len(first), np.int64)
         np.maximum.at(newest, codes, rows.weight)
