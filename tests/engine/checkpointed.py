@@ -7,6 +7,7 @@ from pathlib import Path
 from millstream.database import Database
 from millstream.engine.carrier import InProcess
 from millstream.engine.checkpoint import Checkpoint
+from millstream.engine.placement import DRIVER
 from millstream.engine.read_tasks import plan_read_tasks
 from millstream.engine.take_up import take_up
 from millstream.errors import Notice
@@ -48,8 +49,8 @@ class Checkpointed:
     def go(self, batches: int = 1_000_000) -> None:
         """So many batches, or all there are."""
         sources = self.session.sources(follow=False)
-        rows, streams = self.driver.job.settings.batch_rows, self.driver.job.streams
         for _ in range(batches):
+            streams, rows = self.driver.job.streams, self.driver.batch_rows(DRIVER)
             tasks, positions = plan_read_tasks(streams, sources, self.positions, rows, 0)
             if not tasks:
                 return

@@ -75,6 +75,8 @@ def test_a_batch_that_runs_meanwhile_brings_none_of_its_rows(running) -> None:
     carrier = host.carrier
 
     class Meanwhile:
+        place = carrier.place
+
         def carry(self, work):
             yield from carrier.carry(work)
             host.carrier = carrier

@@ -123,7 +123,8 @@ def test_a_plan_of_another_version_starts_fresh(base: Path, tmp_path: Path) -> N
         Checkpointed(SCRIPT, base, tmp_path / "checkpoint", SETTINGS)
     second = Checkpointed(SCRIPT, base, tmp_path / "checkpoint", SETTINGS, restart=("sums", "q2"))
     assert second.notices == [
-        f'query "{name}" starts fresh; its earlier result is kept' for name in ("sums", "q2")
+        f'query "{name}" begins with the content it has now; its earlier result is kept'
+        for name in ("sums", "q2")
     ]
     assert plans(second)["pairs"] == plans(first)["pairs"]
     second.go()

@@ -83,11 +83,11 @@ def set_aside(commit: Commit, job: Job, restart: Set[str]) -> Commit:
 def notices(commit: Commit, job: Job, kept: Commit, opening: Set[str]) -> list[Notice]:
     """What the author should know: `kept` is what the commit is after `set_aside`.
 
-    Queries that are `opening` begin with the content of what runs already.
+    Queries that are `opening` begin with the content that states of the checkpoint tell.
     """
     said, now = [], fingerprints(job)
     for name in now:
-        how = "begins with what runs already" if name in opening else "starts fresh"
+        how = "begins with the content it has now" if name in opening else "starts fresh"
         if name in kept.gone:
             said.append(Notice(f'query "{name}" {how}; its earlier result is kept'))
         elif name not in kept.queries:

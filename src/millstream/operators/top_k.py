@@ -121,11 +121,13 @@ class TopK(Node):
     def _surely_far(self, near: pa.RecordBatch, rows: Changes) -> np.ndarray:
         """Where rows come after the last near one of a partition that has far rows, as the first
         column of the order shows: most rows do, and this costs far less than to sort them."""
-        name, down, _ = self.order[0]
-        is_after = pc.less if down else pc.greater
         more = near.column("#more").to_numpy(zero_copy_only=False)
-        if not more.any() or pa.types.is_nested(self.schema.field(name).type):
+        if not more.any() or not self.order:
             return np.zeros(len(rows), np.bool_)
+        name, down, _ = self.order[0]
+        if pa.types.is_nested(self.schema.field(name).type):
+            return np.zeros(len(rows), np.bool_)
+        is_after = pc.less if down else pc.greater
         keys = [
             pa.concat_arrays([near.column(key), rows.rows.column(key)]) for key in self.partition_by
         ]

@@ -67,7 +67,7 @@ def has_few_values(node: Node) -> bool:
 def _place(node: Node, wish: Distribution = None) -> Placed:
     """The node with exchanges below it; the wish is how what reads it would like its rows to lie,
     for an input that has to be sent anyhow and may lie in any way."""
-    match [_place(child, by) for child, by in zip(node.inputs, _wishes(node, wish))]:
+    match [_place(child, _of(child, by)) for child, by in zip(node.inputs, _wishes(node, wish))]:
         case []:
             return node, None
         case [only]:
@@ -96,8 +96,13 @@ def _below(node: Node, placed: Placed, wish: Distribution) -> Placed:
     if not serves(given, node.required_distribution):
         return _exchanged(child, node.required_distribution)
     if not node.stateless and not _crosses(child):
-        return _exchanged(child, node.wish_below(wish))
+        return _exchanged(child, _of(child, node.wish_below(wish)))
     return placed
+
+
+def _of(child: Node, wish: Distribution) -> Distribution:
+    """The wish, if it is one that a node's rows can fulfil: their columns may have other names."""
+    return wish if wish and set(wish) <= set(child.schema.names) else None
 
 
 def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
@@ -143,8 +148,8 @@ def _level(node: Node, left: Placed, right: Placed, wish: Distribution) -> list[
     """Both inputs within reach of one level: what cannot be computed there is sent there."""
     inputs = [left, right]
     if not node.stateless:
-        by = wish if wish is not None and set(wish) <= set(left[0].schema.names) else None
-        inputs = [p if _crosses(p[0]) else _exchanged(p[0], b) for p, b in zip(inputs, (by, None))]
+        wishes = _of(left[0], wish), None
+        inputs = [p if _crosses(p[0]) else _exchanged(p[0], b) for p, b in zip(inputs, wishes)]
     top = max(level_of(child) for child, _ in inputs)
     return [p if level_of(p[0]) == top or floats(p[0]) else _exchanged(p[0], p[1]) for p in inputs]
 
