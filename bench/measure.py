@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.database import Database
-from millstream.engine.driver import BatchReport
 from millstream.engine.job import Job
+from millstream.engine.report import BatchReport
 from millstream.spark.host import SparkHost
 
 STREAM = (

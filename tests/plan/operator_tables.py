@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from millstream.algebra.node import Node
 from millstream.plan.bounds import CONTENTS
 from millstream.plan.cost import COSTS
+from millstream.plan.line_readers import READERS
 from millstream.plan.memory import GROWING
 from millstream.plan.names import FORMS, LINEAGES
 from millstream.plan.row_rates import GUESSES
 from millstream.plan.statistics import SHARES
-from millstream.plan.text import READERS
 from millstream.rules.sizes import SIZES
 
 
@@ -44,7 +44,10 @@ class OperatorTable:
 
 TABLES = (
     OperatorTable(
-        "READERS", "plan/text.py", "how its words are read, or _plain(…) if it has none", READERS
+        "READERS",
+        "plan/line_readers.py",
+        "how its words are read, or _plain(…) if it has none",
+        READERS,
     ),
     OperatorTable("SIZES", "rules/sizes.py", "how many rows it holds at an instant, about", SIZES),
     OperatorTable(

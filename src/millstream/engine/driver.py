@@ -16,7 +16,7 @@ from millstream.connect.source import Source
 from millstream.engine.beginning import Beginning, Past
 from millstream.engine.carrier import Carrier
 from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
-from millstream.engine.clock import Clock, Header
+from millstream.engine.clock import Header
 from millstream.engine.finished import Finished
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -30,13 +30,13 @@ from millstream.engine.messages import (
     Refused,
     Sampled,
     TimeTold,
-    Worked,
 )
 from millstream.engine.opening import Opening
 from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
-from millstream.engine.placement import DRIVER, Placement, most_rows
+from millstream.engine.placement import Placement, most_rows
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Forgetting, Receiver
+from millstream.engine.report import BatchReport, report_of
 from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
 from millstream.engine.summary import Summary
@@ -47,21 +47,6 @@ from millstream.operators import Stored
 
 Sources = Callable[[Job], Mapping[str, Source]]
 """Opens the sources of a job, for a carrier that reads them in this process."""
-
-
-@dataclass(frozen=True)
-class BatchReport:
-    """What one batch did: for progress lines and for the benchmark."""
-
-    number: int
-    rows: int
-    emitted: int
-    seconds: float
-    clock: Clock
-    state_rows: int
-    state_bytes: int
-    parts: dict[str, float]
-    place: str = DRIVER
 
 
 @dataclass
@@ -209,7 +194,7 @@ class Driver:
                 self.commit = self._commit(work.job, after, sizes, planned.positions)
                 self.checkpoint.write(self.commit)
             self.last, self.summary = after, summary.with_messages(work.job.declared, messages)
-        return _report(work.job, after, headers, messages, started, carried)
+        return report_of(work.job, after, headers, messages, started, carried)
 
     def _undo(self, work: Work) -> None:
         """Undo the beginning of a batch that read nothing: its openings go to the next batch."""
@@ -392,27 +377,3 @@ class Driver:
         for level in range(1, last.levels + 1):
             for bucket in range(self.buckets):
                 yield self.states.read(level, bucket, last.number)
-
-
-def _report(
-    job: Job,
-    after: Finished,
-    headers: list[Header],
-    messages: list[Message],
-    started: float,
-    carried: float,
-) -> BatchReport:
-    worked = [m for m in messages if isinstance(m, Worked)]
-    ended = time.perf_counter()
-    parts = {k: sum(getattr(w, k) for w in worked) for k in ("load", "run", "write")}
-    parts |= {"carried": carried - started, "driver": ended - carried}
-    return BatchReport(
-        after.number,
-        sum(h.rows + h.unreadable for h in headers if h.source in job.declared),
-        sum(w.emitted for w in worked),
-        ended - started,
-        after.clock,
-        sum(w.state_rows for w in worked),
-        sum(w.written for w in worked),
-        parts,
-    )

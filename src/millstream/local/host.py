@@ -18,7 +18,7 @@ from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
 from millstream.engine.closing import closing_tasks
-from millstream.engine.driver import BatchReport, Driver
+from millstream.engine.driver import Driver
 from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
@@ -26,6 +26,7 @@ from millstream.engine.measures import Measures
 from millstream.engine.placement import DRIVER
 from millstream.engine.read_tasks import ReadTask, plan_read_tasks, reopened, with_ticks
 from millstream.engine.receivers import Receiver
+from millstream.engine.report import BatchReport
 from millstream.engine.states import MemoryStates, rows_in
 from millstream.engine.store import BucketStore
 from millstream.engine.summary import Summary

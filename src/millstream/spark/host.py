@@ -20,13 +20,13 @@ from millstream.engine.carrier import Carrier, InProcess
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
 from millstream.engine.closing import closing_tasks, has_ended
-from millstream.engine.driver import BatchReport
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
 from millstream.engine.placement import DRIVER, Placement
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
+from millstream.engine.report import BatchReport
 from millstream.engine.summary import Summary
 from millstream.engine.take_up import take_up
 from millstream.engine.waiting import Watch

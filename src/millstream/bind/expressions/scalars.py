@@ -13,14 +13,7 @@ from millstream.aggregates.builtin import builtin
 from millstream.algebra.evaluate import castable
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
-from millstream.algebra.types import (
-    BOOLEAN,
-    DOUBLE,
-    INTERVAL,
-    NULL,
-    STRING,
-    type_from_text,
-)
+from millstream.algebra.types import BOOLEAN, DOUBLE, INTERVAL, NULL, STRING, type_from_text
 from millstream.bind.expressions.calls import Calls
 from millstream.bind.expressions.constants import coerce, literal
 from millstream.bind.expressions.elsewhere import COLUMNS, refused

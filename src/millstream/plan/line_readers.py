@@ -1,0 +1,355 @@
+"""For every operator, how the words of its line of plan text are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from millstream.aggregates.builtin import named
+from millstream.aggregates.call import AggregateCall
+from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
+from millstream.algebra.lengths import unit_size
+from millstream.algebra.node import BROADCAST, Node, one_bucket
+from millstream.catalog import Catalog, Stream, Table
+from millstream.errors import MillstreamError
+from millstream.operators import (
+    AntiJoin,
+    Begin,
+    Coalesce,
+    DeltaStar,
+    Distinct,
+    Dstream,
+    Elements,
+    Exchange,
+    Filter,
+    GroupBy,
+    Hop,
+    Intersect,
+    Istream,
+    Join,
+    LookupJoin,
+    Minus,
+    NonRetroactiveJoin,
+    Now,
+    Partial,
+    PartialTopK,
+    Project,
+    Range,
+    RangeSlide,
+    Retract,
+    Rows,
+    Rstream,
+    Scan,
+    SemiJoin,
+    Session,
+    SingleJoin,
+    SkewSplit,
+    Stamp,
+    Stored,
+    TableScan,
+    Tagged,
+    TopK,
+    Unbounded,
+    UnionAll,
+)
+from millstream.operators.rows import EVER
+from millstream.plan.expression_text import Tokens, parse_expression
+
+Reader = Callable[..., Node]
+"""From the words after an operator's name, the catalog and the inputs to the node."""
+
+
+def _plain(operator: type[Node]) -> Reader:
+    """An operator that has no words: its inputs are all there is to it."""
+
+    def read(tokens: Tokens, catalog: Catalog, *inputs: Node) -> Node:
+        made: Any = operator
+        return made(*inputs)
+
+    return read
+
+
+def _length(tokens: Tokens) -> int:
+    """A length of time: a number, in units of time that may follow it."""
+    amount = int(tokens.take())
+    size = unit_size(tokens.next)
+    if size is None:
+        return amount
+    tokens.take()
+    return amount * size
+
+
+def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
+    """A scan of all columns, or of those in parentheses."""
+    stream = catalog.find(tokens.name())
+    if isinstance(stream, Table) and stream.changes is not None:
+        stream = stream.changes
+    if not isinstance(stream, Stream):
+        raise MillstreamError(f'"{stream.name}" is not a declared stream')
+    whole = stream.scan()
+    if not tokens.has("("):
+        return whole
+    names = () if tokens.next == ")" else tokens.names()
+    tokens.expect(")")
+    kinds = dict(stream.columns)
+    scan = replace(whole, columns=tuple((n, kinds[n]) for n in names))
+    if not tokens.has("where"):
+        return scan
+    return replace(scan, tests=tuple(conjuncts(parse_expression(tokens, scan.schema))))
+
+
+def _filter(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Filter(parse_expression(tokens, below.schema), below)
+
+
+def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    def output() -> tuple[str, Expression]:
+        value = parse_expression(tokens, below.schema)
+        if isinstance(value, Column) and tokens.next.lower() != "as":
+            return value.name, value
+        tokens.expect("as")
+        return tokens.name(), value
+
+    return Project(tokens.listed(output) if tokens.next else (), below)
+
+
+def _range(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Range(_length(tokens), below)
+
+
+def _range_slide(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    length = None if tokens.has("Unbounded") else _length(tokens)
+    tokens.expect("Slide")
+    return RangeSlide(length, _length(tokens), below)
+
+
+def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    count = EVER if tokens.has("Unbounded") else int(tokens.take())
+    length = _length(tokens) if tokens.has("Range") else None
+    slide = int(tokens.take()) if tokens.has("Slide") else 1
+    return Rows(count, partition, length, slide, below)
+
+
+def _hop(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    length = _length(tokens)
+    tokens.expect("Every")
+    every = _length(tokens)
+    return Hop(length, every, _length(tokens) if tokens.has("Offset") else 0, below)
+
+
+def _session(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    return Session(partition, _length(tokens), below)
+
+
+def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
+    table = _table(tokens, catalog)
+    before = tokens.has("non")
+    if before:
+        tokens.expect("retroactive")
+    since = tokens.names() if tokens.has("since") else ()
+    return TableScan(table.content, table.key, below, since, before)
+
+
+def _table(tokens: Tokens, catalog: Catalog) -> Table:
+    table = catalog.find(tokens.name())
+    if not isinstance(table, Table):
+        raise MillstreamError(f'"{table.name}" is not a table')
+    return table
+
+
+def _lookup_join(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    outer = tokens.has("left")
+    table = _table(tokens, catalog)
+    tokens.expect("(")
+    names = tokens.names()
+    tokens.expect(")")
+    tokens.expect("on")
+    keys: list[tuple[str, str]] = []
+    rest: list[Expression] = []
+    bare = LookupJoin(table.content, names, (), (), TRUE, outer, below)
+    more = not tokens.has("everything")
+    while more:
+        if not rest and tokens.next != "(" and tokens.second == "=":
+            left = tokens.name()
+            tokens.expect("=")
+            keys.append((left, tokens.name()))
+        else:
+            rest.append(parse_expression(tokens, bare.schema))
+        more = tokens.has("and")
+    left_keys, right_keys = tuple(a for a, _ in keys), tuple(b for _, b in keys)
+    return LookupJoin(table.content, names, left_keys, right_keys, conjunction(rest), outer, below)
+
+
+def _non_retroactive_join(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
+    outer = tokens.has("left")
+    tokens.expect("on")
+    if tokens.has("everything"):
+        return NonRetroactiveJoin(TRUE, outer, left, right)
+    both = pa.schema([*left.schema, *right.schema])
+    return NonRetroactiveJoin(parse_expression(tokens, both), outer, left, right)
+
+
+def _joined(operator: type[Join | SingleJoin | SemiJoin | AntiJoin]) -> Reader:
+    def read(tokens: Tokens, catalog: Catalog, left: Node, right: Node) -> Node:
+        if tokens.found == ["everything"] and tokens.has("everything"):
+            return operator(TRUE, left, right)
+        both = pa.schema([*left.schema, *right.schema])
+        return operator(parse_expression(tokens, both), left, right)
+
+    return read
+
+
+def _first_rows(operator: type[TopK]) -> Reader:
+    def read(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+        limit = None if tokens.has("all") or tokens.has("none") else int(tokens.take())
+        offset = int(tokens.take()) if tokens.has("offset") else 0
+        tokens.expect("by")
+        is_ordered = tokens.second in ("desc", "nulls")
+        ordered = tokens.listed(lambda: _ordered(tokens)) if is_ordered else ()
+        partition = tokens.names() if tokens.has("per") else ()
+        return operator(ordered, limit, offset, partition, below)
+
+    return read
+
+
+def _ordered(tokens: Tokens) -> tuple[str, bool, bool]:
+    name, descending = tokens.name(), tokens.has("desc")
+    tokens.expect("nulls")
+    first = tokens.has("first")
+    if not first:
+        tokens.expect("last")
+    return name, descending, first
+
+
+def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    keys, calls = _calls(tokens, catalog, below)
+    since = tokens.names() if tokens.has("since") else ()
+    return GroupBy(keys, calls, below, since)
+
+
+def _partial(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Partial(*_calls(tokens, catalog, below), below)
+
+
+def _calls(
+    tokens: Tokens, catalog: Catalog, below: Node
+) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
+    """The keys before a colon, and calls of aggregates."""
+
+    def call() -> AggregateCall:
+        function = tokens.take()
+        aggregate = catalog.aggregates.get(function) or named(function)
+        tokens.expect("(")
+        arguments = () if tokens.has("*") else tokens.names()
+        tokens.expect(")")
+        tokens.expect("as")
+        parameter: float | str | None = None
+        if aggregate.parameter is not None:
+            arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
+        argument = below.schema.field(arguments[0]).type if arguments else None
+        kind = aggregate.result(argument)
+        if kind is None:
+            raise MillstreamError(f'aggregate "{function}" does not take {argument}')
+        return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
+
+    grouped = ":" in tokens.found
+    keys = tokens.names() if grouped else ()
+    if grouped:
+        tokens.expect(":")
+    calls = tokens.listed(call) if tokens.second == "(" else ()
+    return keys, calls
+
+
+def _tagged(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    if tokens.has("by"):
+        return Tagged(tokens.names(), below)
+    one = tokens.has("one")
+    if not one:
+        tokens.expect("whole")
+    tokens.expect("row" if one else "rows")
+    return Tagged(() if one else None, below)
+
+
+def _exchange(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    if tokens.has("anywhere"):
+        return Exchange(None, below)
+    if tokens.has("broadcast"):
+        return Exchange(BROADCAST, below)
+    if tokens.has("by"):
+        return Exchange(tokens.names(), below)
+    for word in ("to", "one", "bucket"):
+        tokens.expect(word)
+    return Exchange(one_bucket(below.meaning), below)
+
+
+def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    words = []
+    while tokens.next:
+        words.append(tokens.take())
+    return Retract(" ".join(words), below)
+
+
+def _begin(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Begin(int(tokens.take()), below)
+
+
+def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    side = tokens.take()
+    tokens.expect("of")
+    meeting = tokens.take()
+    tokens.expect("spreading")
+    return SkewSplit(side, meeting, tokens.names(), below)
+
+
+READERS: dict[type[Node], Reader] = {
+    Scan: _scan,
+    Stamp: _plain(Stamp),
+    Now: _plain(Now),
+    Range: _range,
+    Unbounded: _plain(Unbounded),
+    RangeSlide: _range_slide,
+    Rows: _rows,
+    Hop: _hop,
+    Session: _session,
+    Filter: _filter,
+    Project: _project,
+    LookupJoin: _lookup_join,
+    TableScan: _table_scan,
+    NonRetroactiveJoin: _non_retroactive_join,
+    Join: _joined(Join),
+    SingleJoin: _joined(SingleJoin),
+    SemiJoin: _joined(SemiJoin),
+    AntiJoin: _joined(AntiJoin),
+    UnionAll: _plain(UnionAll),
+    Intersect: _plain(Intersect),
+    Minus: _plain(Minus),
+    Distinct: _plain(Distinct),
+    DeltaStar: _plain(DeltaStar),
+    Coalesce: _plain(Coalesce),
+    TopK: _first_rows(TopK),
+    PartialTopK: _first_rows(PartialTopK),
+    Partial: _partial,
+    GroupBy: _group_by,
+    Istream: _plain(Istream),
+    Dstream: _plain(Dstream),
+    Rstream: _plain(Rstream),
+    Elements: _plain(Elements),
+    Tagged: _tagged,
+    Stored: _plain(Stored),
+    Exchange: _exchange,
+    Retract: _retract,
+    SkewSplit: _skew_split,
+    Begin: _begin,
+}
+"""For every operator, how its line of plan text is read."""
