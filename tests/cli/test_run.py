@@ -158,11 +158,14 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-def test_version_and_completion(shell: Shell) -> None:
+def test_version_and_completion(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shell("--version") == 0
     assert shell.out.startswith("millstream 0.") and "pyspark 4" in shell.out
-    assert shell("--show-completion", "bash") == 0
-    assert "_millstream_completion" in shell.out
+    begun = {"_MILLSTREAM_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    for written, wanted in (("ru", "run"), ("--ver", "--version")):
+        for name, value in (begun | {"COMP_WORDS": f"millstream {written}"}).items():
+            monkeypatch.setenv(name, value)
+        assert shell() == 0 and shell.out.split() == [wanted]
 
 
 def test_what_needs_no_engine_does_not_load_it() -> None:
