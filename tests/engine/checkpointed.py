@@ -44,6 +44,7 @@ class Checkpointed:
             lambda job: self.session.sources(follow=False),
             said.append,
         )
+        taken.begin(self.driver)
         self.notices = [notice.message for notice in said]
 
     def go(self, batches: int = 1_000_000) -> None:

@@ -96,4 +96,5 @@ def test_costs_are_told_with_what_a_job_has_measured(spark, folder):
     assert "<- chosen" in text and "<- set" in text
     script = folder / "script.sql"
     script.write_text(SCRIPT)
-    assert explain_script(script, "cost", None, None, folder / "checkpoint", ()) == text
+    told = explain_script(script, "cost", None, None, folder / "checkpoint", ())
+    assert told.startswith(text)

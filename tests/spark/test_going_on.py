@@ -101,7 +101,10 @@ def test_what_cannot_be_written_is_an_ordinary_error(spark, folder: Path, part: 
     checkpoint = folder / "checkpoint"
     checkpoint.mkdir()
     (checkpoint / part).write_text("in the way")
-    with millstream.connect(spark=spark, base=str(folder), checkpoint=str(checkpoint)) as db:
+    settings = {"placement": "executors"}
+    with millstream.connect(
+        spark=spark, base=str(folder), checkpoint=str(checkpoint), settings=settings
+    ) as db:
         db.execute(BIDS)
         db.query(COUNT)
         with pytest.raises(millstream.MillstreamError, match=str(checkpoint / part)):

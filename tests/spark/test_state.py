@@ -51,7 +51,7 @@ def test_state_of_a_run_and_of_its_checkpoint(spark, tmp_path: Path, capsys) -> 
     script = tmp_path / "script.sql"
     script.write_text(SCRIPT)
     before = sorted((p, p.stat().st_mtime_ns) for p in folder.rglob("*"))
-    assert explain_script(script, "state", "dear", None, folder, ()) == report
+    assert explain_script(script, "state", "dear", None, folder, ()).startswith(report)
     assert sorted((p, p.stat().st_mtime_ns) for p in folder.rglob("*")) == before
     script.write_text(SCRIPT.replace("Range 8", "Range 9"))
     assert "it has not run" in explain_script(script, "state", "dear", None, folder, ())

@@ -49,8 +49,8 @@ class TakenUp:
         tell: Callable[[Notice], None],
         wanted: frozenset[str] | None = None,
     ) -> Driver:
-        """The driver that goes on; tells what the author should know of it."""
-        driver = Driver(
+        """The driver that goes on; `begin` lets it."""
+        return Driver(
             self.job,
             receivers,
             FileStates(checkpoint.state.url),
@@ -65,14 +65,16 @@ class TakenUp:
             sources=sources,
             tell=tell,
         )
+
+    def begin(self, driver: Driver) -> None:
+        """Let the queries begin that are new on the checkpoint; tells what the author should know."""
         notices = list(self.notices)
         if self.commit is not None:
             joined = driver.join(self.job)
             opening = joined.opening.queries - joined.said.keys()
             notices += [*self.changes(opening), *joined.notices]
         for notice in notices:
-            tell(notice)
-        return driver
+            driver.tell(notice)
 
 
 def take_up(

@@ -85,6 +85,7 @@ class LocalHost:
         taken = take_up(checkpoint, job, HOST, BUCKETS, restart)
         given = receivers(taken.commit)
         driver = taken.driver(checkpoint, given, HOST, lambda job: sources, tell)
+        taken.begin(driver)
         host = cls.__new__(cls)
         host._begin(driver, sources, follow, closes, tell)
         host.plans = Plans(checkpoint.plans)

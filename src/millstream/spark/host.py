@@ -85,6 +85,7 @@ class SparkHost:
         self._tell, self._snapshots = tell, dict[str, JobSnapshot]()
         given = receivers(taken.commit)
         self.driver = taken.driver(self.checkpoint, given, HOST, self._sources, tell, wanted)
+        taken.begin(self.driver)
         self.driver.placement = Placement(cores)
         self.lock = threading.Lock()
         self.done = threading.Event()
