@@ -126,7 +126,7 @@ def test_another_computation_is_refused_and_restarted_when_asked(runs: Run, whol
     assert files(runs.folder / "out") == before
     runs.go(changed, restart=("recent",))
     assert runs.notices == [
-        'query "recent" starts fresh; its earlier result is kept',
+        'query "recent" begins with the content it has now; its earlier result is kept',
         'query "q6" is new on this checkpoint: it starts fresh',
         'query "q1" of this checkpoint is gone: its state is dropped, its result stays',
     ]

@@ -91,8 +91,10 @@ def test_queries_come_and_go_and_a_job_is_killed_where_they_open(spark, folder: 
     assert "wide" not in found
     job = kept.host.job
     assert {q.name: q.joined for q in job.queries} == {"totals": "", "sizes": ""}
-    assert any('"wide"' in notice and "what runs already" in notice for notice in kept.notices)
-    assert any('"sizes"' in notice and "what runs already" in notice for notice in kept.notices)
+    assert any('"wide"' in notice and "the content it has now" in notice for notice in kept.notices)
+    assert any(
+        '"sizes"' in notice and "the content it has now" in notice for notice in kept.notices
+    )
 
 
 @pytest.mark.parametrize("dies", [None, 1])
