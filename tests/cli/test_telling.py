@@ -140,7 +140,11 @@ def test_progress_is_labelled_and_lag_is_of_live_data_only() -> None:
     assert reached(clock(17)) == "final up to 17"
     assert reached(clock(1_714_557_600_000_000)) == "final up to 2024-05-01 10:00:00.000"
     assert reached(clock(now - 2_000_000, now)).startswith("lag 2.")
-    report = SimpleNamespace(number=4, rows=1000, seconds=0.5, clock=clock(17), state_rows=12)
-    assert progress_line(report, 5000) == (
-        "batch 4: 1,000 rows read in 0.50 s, 5,000 rows in all, final up to 17, state 12 rows"
+    report = SimpleNamespace(
+        number=4, rows=1000, seconds=1.5, clock=clock(17), state_rows=12, place="driver"
     )
+    assert progress_line(report, 5000) == (
+        "batch 4: 1,000 rows read in 1,500 ms, 5,000 rows in all, final up to 17, state 12 rows"
+    )
+    report.place = "executors"
+    assert "read in 1,500 ms on executors, 5,000" in progress_line(report, 5000)

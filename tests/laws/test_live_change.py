@@ -47,6 +47,12 @@ FRESH = {
     "every": "SELECT Rstream(item, count(*) AS n) FROM bids [Range 7 Slide 3] GROUP BY item",
     "twice": "SELECT STREAMED count(*) AS n FROM (SELECT Dstream(item) FROM bids [Range 4]) "
     "[Range 5]",
+    "slots": "SELECT STREAMED item, window_end, count(*) AS n FROM bids [Tumble 6] "
+    "GROUP BY item, window_end",
+    "hops": "SELECT STREAMED item, window_start, max(price) AS p FROM bids [Hop 9 Every 4 Offset 1] "
+    "GROUP BY item, window_start",
+    "visits": "SELECT STREAMED item, window_start, count(*) AS n "
+    "FROM bids [Partition By item Session 4] GROUP BY item, window_start",
     "plain": "SELECT item FROM bids WHERE price < 30",
     "last": "SELECT STREAMED item, price FROM bids [Partition By item Rows 2]",
     "rows": "SELECT STREAMED item, price FROM bids [Rows 5 Slide 2]",
@@ -54,7 +60,7 @@ FRESH = {
     "seen": "SELECT DISTINCT item FROM sold",
 }
 STORED = ("unsold", "all")
-UNBOUNDED = ("last", "rows", "all", "seen")
+UNBOUNDED = ("visits", "last", "rows", "all", "seen")
 """Their windows reach back to the first row."""
 
 

@@ -113,8 +113,9 @@ class Progress:
 
 def progress_line(report: Any, rows: int) -> str:
     """What a batch did; `rows` is the number of rows read so far, by it and those before."""
+    where = " on executors" if report.place == "executors" else ""
     parts = [
-        f"batch {report.number}: {report.rows:,} rows read in {report.seconds:.2f} s",
+        f"batch {report.number}: {report.rows:,} rows read in {report.seconds * 1e3:,.0f} ms{where}",
         f"{rows:,} rows in all",
         reached(report.clock),
         f"state {report.state_rows:,} rows",

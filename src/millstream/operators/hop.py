@@ -61,6 +61,10 @@ class Hop(Node):
     def schema(self) -> pa.Schema:
         return with_window_columns(self.input_schema, self.time_domain)
 
+    @property
+    def reach(self) -> int | None:
+        return self.length + self.every
+
     def lives(self, stream: Lifetime) -> Lifetime:
         return windowed(stream, Label(Pattern.WKS, "a slot leaves when the next one is complete"))
 

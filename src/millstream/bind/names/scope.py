@@ -125,6 +125,10 @@ class Scope:
             if member.called.lower() == alias.lower() and member.alias:
                 hint = f'It is called "{member.alias}" here: write {member.alias}.{column}.'
                 return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
+        whole = f"{alias}.{column}".lower()
+        for path in (c for m in self.members for c, *_ in m.columns if c.lower() == whole):
+            hint = f'Write "{path}": the column is called so, in double quotes.'
+            return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
         near = closest(alias, names)
         known = f"Write one of {_listed(names)}." if names else f"Write {column} alone."
         return MillstreamError(
