@@ -49,8 +49,8 @@ FRESH = {
     "[Range 5]",
     "slots": "SELECT STREAMED item, window_end, count(*) AS n FROM bids [Tumble 6] "
     "GROUP BY item, window_end",
-    "hops": "SELECT STREAMED item, window_start, max(price) AS p FROM bids [Hop 9 Every 4 Offset 1] "
-    "GROUP BY item, window_start",
+    "hops": "SELECT STREAMED item, window_start, max(price) AS p "
+    "FROM bids [Hop 9 Every 4 Offset 1] GROUP BY item, window_start",
     "visits": "SELECT STREAMED item, window_start, count(*) AS n "
     "FROM bids [Partition By item Session 4] GROUP BY item, window_start",
     "plain": "SELECT item FROM bids WHERE price < 30",

@@ -113,9 +113,10 @@ class Progress:
 
 def progress_line(report: Any, rows: int) -> str:
     """What a batch did; `rows` is the number of rows read so far, by it and those before."""
+    took = f"{report.seconds * 1e3:,.0f} ms"
     where = " on executors" if report.place == "executors" else ""
     parts = [
-        f"batch {report.number}: {report.rows:,} rows read in {report.seconds * 1e3:,.0f} ms{where}",
+        f"batch {report.number}: {report.rows:,} rows read in {took}{where}",
         f"{rows:,} rows in all",
         reached(report.clock),
         f"state {report.state_rows:,} rows",

@@ -67,7 +67,7 @@ class TakenUp:
         )
 
     def begin(self, driver: Driver) -> None:
-        """Let the queries begin that are new on the checkpoint; tells what the author should know."""
+        """Let queries begin that are new on the checkpoint; tells what the author should know."""
         notices = list(self.notices)
         if self.commit is not None:
             joined = driver.join(self.job)
