@@ -19,6 +19,7 @@ from millstream.algebra.expressions import (
     walk,
 )
 from millstream.algebra.node import Node, map_inputs
+from millstream.algebra.types import BOOLEAN
 from millstream.operators import (
     AntiJoin,
     Distinct,
@@ -115,9 +116,9 @@ def _sides_of(
     part: Expression, names: tuple[frozenset[str], frozenset[str]]
 ) -> tuple[Expression, Expression] | None:
     """The expressions that an equality compares, the left side's first; None for other conditions,
-    and where columns are compared."""
+    and where columns are compared, or booleans: two values are no key."""
     match part:
-        case Call(function="=", arguments=(a, b)) if a.type == b.type:
+        case Call(function="=", arguments=(a, b)) if a.type == b.type != BOOLEAN:
             if isinstance(a, Column) and isinstance(b, Column):
                 return None
             of_a, of_b = columns_of(a), columns_of(b)
