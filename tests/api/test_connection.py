@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from pathlib import Path
 
@@ -145,6 +146,30 @@ def test_a_callback_that_raises_ends_its_own_subscription(folder: Path, caplog) 
         more(folder, "4,vase,9\n")
         db.run()
         assert told == [1, 2, 3, 4] and len(bids.errors) == 1
+
+
+def test_a_callback_that_leaves_ends_its_own_subscription(folder: Path) -> None:
+    told: list[int] = []
+    with connected(folder) as db:
+        bids = db.query("SELECT t FROM bids")
+        bids.subscribe(lambda rows: sys.exit(3))
+        bids.subscribe(lambda rows: told.extend(rows.column("t").to_pylist()))
+        db.run()
+        assert told == [1, 2, 3] and isinstance(bids.errors[0], SystemExit)
+
+
+def test_a_subscriber_stays_when_a_stored_result_becomes_a_stream(folder: Path) -> None:
+    told: list[pa.RecordBatch] = []
+    with connected(folder) as db:
+        db.execute("CREATE VIEW v AS SELECT item, count(*) AS n FROM bids GROUP BY item")
+        every = db.query("SELECT * FROM v")
+        every.subscribe(told.append)
+        db.start()
+        wait(lambda: told)
+        db.execute("CREATE OR REPLACE VIEW v AS SELECT item, t FROM bids")
+        more(folder, "4,kite,9\n5,kite,4\n")
+        wait(lambda: any("t" in rows.schema.names and 4 in rows["t"].to_pylist() for rows in told))
+        db.stop()
 
 
 @pytest.mark.parametrize("running", [False, True])

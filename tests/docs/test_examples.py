@@ -22,13 +22,16 @@ def test_there_are_examples_on_every_page_of_the_reference() -> None:
     assert reference - shown == {ROOT / "docs" / "language" / "README.md"}
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+LINKING = [*pages(), *sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("examples/**/*.md"))]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page) -> None:
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_to_headings_lead_somewhere(page) -> None:
     for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]*)\)", page.read_text()):
         if (path := page.parent / target if target else page).suffix == ".md":

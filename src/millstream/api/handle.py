@@ -64,7 +64,7 @@ class QueryHandle:
     def subscribe(
         self,
         callback: Callable[[pa.RecordBatch], None],
-        on_error: Callable[[Exception], None] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
         """Call the function with every batch of new rows, as they come.
 
@@ -72,13 +72,13 @@ class QueryHandle:
         rows: the exception goes to `on_error`, to the log and to `errors`, and the job goes on.
         """
         self._connection.check_open()
-        self._connection.callbacks.add(self._emitted, callback, on_error)
+        self._connection.callbacks.add(self.name, callback, on_error)
         self._connection.database.want_changes(self.name)
 
     @property
-    def errors(self) -> tuple[Exception, ...]:
+    def errors(self) -> tuple[BaseException, ...]:
         """What functions that were subscribed have raised; each gets no more rows since then."""
-        return self._connection.callbacks.errors.get(self._emitted, ())
+        return self._connection.callbacks.errors.get(self.name, ())
 
     def table(self) -> pa.Table:
         """The current content: what a stored result holds now, or all rows of a stream so far."""

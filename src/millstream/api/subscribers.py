@@ -13,7 +13,7 @@ from millstream.database.events import Events, Failure
 from millstream.database.run import Delivery
 
 Callback = Callable[[pa.RecordBatch], None]
-OnError = Callable[[Exception], None]
+OnError = Callable[[BaseException], None]
 
 log = logging.getLogger("millstream.subscribers")
 
@@ -27,7 +27,7 @@ class Subscriber:
 
 
 class Subscribers:
-    """Hands rows to functions, by the name of the result, in a thread that the host lends them.
+    """Hands rows to functions, by the name of the query, in a thread that the host lends them.
 
     Law: a function that raises gets no more rows, and is reported: to its `on_error`, in the log,
     in `errors`, and as an event. The job goes on, and so do the other functions.
@@ -37,22 +37,23 @@ class Subscribers:
         self._delivery, self._events = delivery, events
         self._subscribed: dict[str, tuple[Subscriber, ...]] = {}
         self._lock = Lock()
-        self.errors: dict[str, tuple[Exception, ...]] = {}
+        self.errors: dict[str, tuple[BaseException, ...]] = {}
 
-    def add(self, name: str, callback: Callback, on_error: OnError | None = None) -> None:
+    def add(self, query: str, callback: Callback, on_error: OnError | None = None) -> None:
         with self._lock:
             one = Subscriber(callback, on_error)
-            self._subscribed[name] = (*self._subscribed.get(name, ()), one)
+            self._subscribed[query] = (*self._subscribed.get(query, ()), one)
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
         if not batch.num_rows:
             return
-        for one in self._subscribed.get(name, ()):
+        query = name.removesuffix(".changes")
+        for one in self._subscribed.get(query, ()):
             with self._delivery.under_way():
                 try:
                     one.callback(batch)
-                except Exception as error:
-                    self._end(name, one, error)
+                except (Exception, SystemExit) as error:
+                    self._end(query, one, error)
 
     def whole(self, name: str, content: pa.RecordBatch) -> None: ...
 
@@ -61,13 +62,12 @@ class Subscribers:
 
     def close(self) -> None: ...
 
-    def _end(self, name: str, gone: Subscriber, error: Exception) -> None:
+    def _end(self, query: str, gone: Subscriber, error: BaseException) -> None:
         """End a subscription whose function has raised."""
         with self._lock:
-            left = self._subscribed.get(name, ())
-            self._subscribed[name] = tuple(one for one in left if one is not gone)
-            self.errors[name] = (*self.errors.get(name, ()), error)
-        query = name.removesuffix(".changes")
+            left = self._subscribed.get(query, ())
+            self._subscribed[query] = tuple(one for one in left if one is not gone)
+            self.errors[query] = (*self.errors.get(query, ()), error)
         log.error('a subscriber of query "%s" raised, and gets no more rows', query, exc_info=error)
         self._events.publish(Failure(f'a subscriber of query "{query}"', error))
         if gone.on_error is not None:

@@ -44,7 +44,7 @@ def ordinary(problem: OSError, path: str | os.PathLike[str] | None = None) -> Mi
     if isinstance(problem, BrokenPipeError):
         return FileProblem("the output was closed by its reader")
     name = path or problem.filename
-    what = "a file" if name is None else f'"{os.fspath(name)}"'
+    what = "standard output or a file" if name is None else f'"{os.fspath(name)}"'
     return FileProblem(f"{what} cannot be used: {reason(problem)}", hint=hint_for(problem))
 
 

@@ -142,6 +142,14 @@ def _as_of(around: Words) -> str:
     )
 
 
+def _latest(around: Words) -> str:
+    other = around.word(2, "b") if around.word(1, "").upper() == "JOIN" else "b"
+    return (
+        f"Join with the latest row of each key: FROM {around.source} [Now] JOIN {other} "
+        f"[Partition By key Rows 1] ON …"
+    )
+
+
 def _lateral(around: Words) -> str:
     if around.word(1, "").upper() in ("VIEW", "TABLE", "UNNEST", "FLATTEN"):
         return UNFOLD
@@ -151,9 +159,15 @@ def _lateral(around: Words) -> str:
 CLAUSES = (
     Clause("EMIT CHANGES", _changes),
     Clause("EMIT FINAL", "Leave it out: every answer that is emitted is final."),
+    Clause("EMIT ON", "Leave it out: [Tumble …] and the like emit a window once it is complete."),
     Clause("QUALIFY", _qualify, yet=True),
     Clause("MATCH_RECOGNIZE", _recognize, yet=True),
     Clause("LATERAL", _lateral, yet=True),
+    Clause("ASOF JOIN", _latest, yet=True),
+    Clause("ASOF LEFT", _latest, yet=True),
+    Clause("ARRAY JOIN", UNFOLD),
+    Clause("SIMILAR TO", "Write RLIKE, with a regular expression."),
+    Clause("FOR UPDATE", "Leave it out: a query locks nothing."),
     Clause("CROSS APPLY", _lateral),
     Clause("OUTER APPLY", _lateral),
     Clause("WITHIN", _within),

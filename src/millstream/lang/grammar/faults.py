@@ -172,11 +172,11 @@ class Faults(Parser):
     def _open_parenthesis(self) -> str | None:
         """Which parenthesis is still open where the parser stands."""
         depth = 0
-        for token in reversed(self._tokens[: self._index]):
+        before = self._tokens[: self._index]
+        for token, after in zip(reversed(before), reversed([*before[1:], None])):
             depth += (token.token_type == TokenType.R_PAREN) - (
                 token.token_type == TokenType.L_PAREN
             )
             if depth < 0:
-                place = self.place_at(token)
-                return f"Close the parenthesis of line {place.line}, column {place.column}."
+                return f'Close the parenthesis before "{after.text}".' if after else None
         return None
