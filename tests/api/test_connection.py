@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -170,6 +172,39 @@ def test_a_subscriber_stays_when_a_stored_result_becomes_a_stream(folder: Path) 
         more(folder, "4,kite,9\n5,kite,4\n")
         wait(lambda: any("t" in rows.schema.names and 4 in rows["t"].to_pylist() for rows in told))
         db.stop()
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("last", ["", " WHERE item <> 'lamp'"])
+def test_subscribers_get_the_difference_when_a_view_is_replaced(
+    folder: Path, running: bool, last: str
+) -> None:
+    told: Counter[tuple[Any, ...]] = Counter()
+
+    def follow(rows: pa.RecordBatch) -> None:
+        for op, _, *row in zip(*(column.to_pylist() for column in rows.columns)):
+            told[tuple(row)] += 1 if op == "+" else -1
+
+    with connected(folder) as db:
+        db.execute("CREATE VIEW dear AS SELECT item, price FROM bids [Rows 10] WHERE price > 0")
+        every = db.query("SELECT item FROM dear")
+        every.subscribe(follow)
+        db.query("SELECT item, price, price FROM dear", name="wide").subscribe(follow)
+        db.start()
+        wait(lambda: told.total() == 4)
+        if not running:
+            db.stop()
+        loud = f"SELECT upper(item) AS item, price FROM bids [Rows 10]{last}"
+        db.execute(f"CREATE OR REPLACE VIEW dear AS {loud}")
+        if not running:
+            db.start()
+        more(folder, "4,kite,9\n5,kite,4\n")
+        wait(lambda: told["KITE",] and told["KITE", 9, 9])
+        db.stop()
+        items = [row["item"] for row in every.table().to_pylist()]
+        assert {row for row in told.elements() if len(row) == 1} == {(item,) for item in items}
+        assert min(told.values()) == 0, "what had left before left once"
+        assert told.total() == 2 * len(items)
 
 
 @pytest.mark.parametrize("running", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -310,8 +310,12 @@ class Connection:
         if anew := self._begins_anew():
             self._forget_run()
 
+        left: dict[str, pa.RecordBatch] = {}
+
         def make(job: Job) -> RunningHost:
-            restart = {*asked.restart, *self._replaced(job)}
+            replaced = self._replaced(job)
+            left.update(self._left_by(replaced))
+            restart = {*asked.restart, *replaced}
             return host_for(
                 self.database,
                 job,
@@ -325,6 +329,8 @@ class Connection:
         if self._last is not None:
             self._last.close()
         self._host = self._last = host
+        for name, rows in left.items():
+            self.callbacks.withdrawn(name, rows)
         self._ran_with, self._dropped = frozenset(self._foreign), set()
         if anew:
             self.database.events.tell(Noticed(Notice(ANEW)))
@@ -349,6 +355,13 @@ class Connection:
             return set()
         again = {query.name for query in job.queries} & self._dropped
         return again | set(changes(commit, job))
+
+    def _left_by(self, replaced: Iterable[str]) -> dict[str, pa.RecordBatch]:
+        """The changes by which the rows of replaced queries leave, which the last run has left."""
+        if self._last is None:
+            return {}
+        results = self._last.driver.results
+        return {name: results.withdrawal(name) for name in replaced if name in results}
 
     def _note_dropped(self, event: QueryDropped) -> None:
         if self._host is None:  # a job that runs has dropped it by itself

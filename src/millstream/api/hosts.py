@@ -12,6 +12,7 @@ from millstream.database import Database
 from millstream.database.events import BatchFinished, Noticed
 from millstream.database.run import Host
 from millstream.engine.checkpoint import Checkpoint, Commit
+from millstream.engine.driver import Driver
 from millstream.engine.job import Job
 from millstream.engine.receivers import Receiver
 from millstream.engine.waiting import Watch
@@ -25,6 +26,9 @@ HOSTS = ("spark", "local")
 
 class RunningHost(Host, Protocol):
     """What a connection asks of a host."""
+
+    @property
+    def driver(self) -> Driver: ...
 
     @property
     def is_active(self) -> bool: ...

@@ -45,9 +45,15 @@ class Subscribers:
             self._subscribed[query] = (*self._subscribed.get(query, ()), one)
 
     def rows(self, name: str, batch: pa.RecordBatch, number: int) -> None:
+        self._hand_out(name.removesuffix(".changes"), batch)
+
+    def withdrawn(self, name: str, rows: pa.RecordBatch) -> None:
+        """Hand out the changes by which the rows of a replaced query leave."""
+        self._hand_out(name, rows)
+
+    def _hand_out(self, query: str, batch: pa.RecordBatch) -> None:
         if not batch.num_rows:
             return
-        query = name.removesuffix(".changes")
         for one in self._subscribed.get(query, ()):
             with self._delivery.under_way():
                 try:

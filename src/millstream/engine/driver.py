@@ -32,18 +32,18 @@ from millstream.engine.messages import (
     TimeTold,
 )
 from millstream.engine.opening import Opening
-from millstream.engine.outputs import COMPLETE, Query, in_order, late_schema, present
+from millstream.engine.outputs import COMPLETE, Query, late_schema, present
 from millstream.engine.placement import Placement, most_rows
 from millstream.engine.read_tasks import ReadTask
-from millstream.engine.receivers import Forgetting, Receiver
+from millstream.engine.receivers import Following, Forgetting, Receiver
 from millstream.engine.report import BatchReport, report_of
 from millstream.engine.rereading import NotThere, Rereading, reread
 from millstream.engine.states import States, StateStore
+from millstream.engine.stored_results import StoredResults
 from millstream.engine.summary import Summary
 from millstream.engine.trail import Planned, followed, trail_to_json
 from millstream.engine.work import Batch, Work
 from millstream.errors import Notice
-from millstream.operators import Stored
 
 Sources = Callable[[Job], Mapping[str, Source]]
 """Opens the sources of a job, for a carrier that reads them in this process."""
@@ -292,8 +292,9 @@ class Driver:
     def close(self) -> None:
         """Deliver the contents of stored results, and close the receivers."""
         self.summary = self.summary.beginning(self.job.declared, self.job.changelog_roots)
+        results = self.results
         for name in self.job.materialized_roots:
-            content = self.content(name)
+            content = results.content(name)
             self.summary = self.summary.holding(name, content.num_rows)
             for receiver in self.receivers:
                 receiver.whole(name, content)
@@ -331,12 +332,24 @@ class Driver:
         can bring rows of others that have their names."""
         marks = fingerprints(job)
         gone = [n for n, mark in fingerprints(self.job).items() if marks.get(n) != mark]
+        self._withdraw(n for n in gone if n in marks and n not in self.gone)
         self.gone |= set(gone)
         for receiver in self.receivers:
             if isinstance(receiver, Forgetting):
                 for name in gone:
                     receiver.forget(name)
                     receiver.forget(f"{name}.changes")
+
+    def _withdraw(self, replaced: Iterable[str]) -> None:
+        """Let those who follow stored results know that the rows of replaced queries leave: what
+        is delivered next are rows of others."""
+        followers = [r for r in self.receivers if isinstance(r, Following)]
+        results = self.results
+        for name in replaced:
+            if name in self.wanted and name in results:
+                rows = results.withdrawal(name)
+                for receiver in followers:
+                    receiver.withdrawn(name, rows)
 
     def go_on(self, before: Driver) -> None:
         """Take up where another driver of these queries has come to, under settings of its own."""
@@ -350,22 +363,11 @@ class Driver:
         every = (entry for states in self._every_state(self.last) for entry in states.items())
         return frozenset(name for name, state in every if "counts 0" in state)
 
-    def content(self, name: str) -> pa.RecordBatch:
-        """What a stored result holds at the heartbeat of the last finished batch."""
+    @property
+    def results(self) -> StoredResults:
+        """The stored results, as the last finished batch has left them."""
         with self.lock:
-            job, last = self.job, self.last
-        root = job.materialized_roots[name]
-        stored = root if isinstance(root, Stored) else root.inputs[0]
-        assert isinstance(stored, Stored)
-        level = job.graph.level[root]
-        if level > last.levels:  # it has joined since
-            return in_order(stored.content({}, 0))
-        beat = last.clock.beats.get(min(job.graph.sources[root]), 0)
-        parts = [
-            stored.content(self.states.read(level, bucket, last.number), beat)
-            for bucket in range(self.buckets)
-        ]
-        return in_order(concat_rows(parts, root.schema))
+            return StoredResults(self.job, self.last, self.states, self.buckets)
 
     def held(self) -> Held:
         """What operators hold after the last finished batch."""

@@ -38,6 +38,14 @@ class Forgetting(Protocol):
         """Drop what was kept of a result: more rows under its name are those of another query."""
 
 
+@runtime_checkable
+class Following(Protocol):
+    """A receiver that follows the changes of results, and keeps none."""
+
+    def withdrawn(self, name: str, rows: pa.RecordBatch) -> None:
+        """Take the changes by which the rows of a query leave that was replaced."""
+
+
 class Callbacks:
     """Hands rows to functions, by the name of the result."""
 

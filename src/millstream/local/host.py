@@ -253,7 +253,7 @@ class LocalHost:
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat."""
-        return self.driver.content(name)
+        return self.driver.results.content(name)
 
     def finish(self) -> None:
         self.driver.close()

@@ -239,7 +239,7 @@ class SparkHost:
 
     def content(self, name: str) -> pa.RecordBatch:
         """What a stored result holds at the heartbeat of the last finished batch."""
-        return self.driver.content(name)
+        return self.driver.results.content(name)
 
     def held(self) -> Held | None:
         """What operators hold after the last finished batch, if there is one that is still kept."""
