@@ -160,6 +160,23 @@ def test_a_callback_that_leaves_ends_its_own_subscription(folder: Path) -> None:
         assert told == [1, 2, 3] and isinstance(bids.errors[0], SystemExit)
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_stream_that_was_dropped_is_not_read_at_the_place_of_another(
+    folder: Path, at_once: bool
+) -> None:
+    other = BIDS.replace("bids.csv", "other.csv")
+    (folder / "other.csv").write_text("t,item,price\n" + "1,lamp,20\n" * 9)
+    with connected(folder) as db:
+        bids = db.query("SELECT t FROM bids", name="all_bids")
+        db.start()
+        wait(lambda: bids.table().num_rows == 2)
+        drop = "DROP QUERY all_bids; DROP STREAM bids;"
+        with pytest.raises(millstream.MillstreamError, match="declared differently"):
+            for text in [drop + other] if at_once else [drop, other]:
+                db.execute(text)
+        db.stop()
+
+
 def test_a_subscriber_stays_when_a_stored_result_becomes_a_stream(folder: Path) -> None:
     told: list[pa.RecordBatch] = []
     with connected(folder) as db:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -185,6 +186,17 @@ def test_changes_are_found_by_key(shop, tmp_path):
         ops = [(r["op"], r["id"]) for r in told.to_pylist()]
         assert ops == [("+", 1), ("+", 2), ("+", 3), ("-", 2), ("u", 3), ("+", 4)]
         assert len({row["ts"] for row in told.to_pylist()[3:]}) == 1, "one look, one instant"
+    finally:
+        run.session.end()
+
+
+def test_a_table_that_is_dropped_is_read_no_more(shop, tmp_path):
+    script = f"CREATE TABLE items (id int) KEY (id) {source(shop, every='0.05 seconds')};"
+    run = Running(script + BIDS + "SELECT n FROM bids;", tmp_path, tmp_path / "checkpoint")
+    try:
+        assert any(thread.name == "millstream-poller" for thread in threading.enumerate())
+        run.execute("DROP TABLE items;")
+        assert not any(thread.name == "millstream-poller" for thread in threading.enumerate())
     finally:
         run.session.end()
 

@@ -315,7 +315,7 @@ class Database:
             contents = self.contents.copy()
             if self._run is not None and self._live is not None:
                 self._live.refresh(contents.tables, self._run.host.clock.beats)
-            running = {} if self._run is None else self._run.host.job.streams
+            running = {} if self._run is None else self._run.read
             draft = Draft(
                 contents,
                 self.base,
@@ -353,6 +353,8 @@ class Database:
                 run.change(self._job(self.contents))
             raise
         contents.tables.outbox.clear()
+        if self._live is not None:
+            self._live.keep(contents.catalog.entries)
         self.contents = contents
         self.events.publish(*draft.events)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from millstream.catalog import Stream
 from millstream.engine.clock import Clock
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -37,13 +38,22 @@ class Host(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """A host that runs the job of a database."""
+    """A host that runs the job of a database.
+
+    `read` are the streams of the run, with those that were dropped: the host knows a position and a
+    time under their names.
+    """
 
     host: Host
+    read: dict[str, Stream] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.read.update(self.host.job.streams)
 
     def change(self, job: Job) -> None:
         """Go on with another job."""
         self.host.change(job)
+        self.read.update(job.streams)
 
 
 class Delivery(threading.local):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -55,6 +55,11 @@ class LiveTables:
         """Read a table of a database no more."""
         if (poller := self.pollers.pop(name, None)) is not None:
             poller.stop()
+
+    def keep(self, names: Container[str]) -> None:
+        """Read the tables no more that are not among these names, which are in lower case."""
+        for name in [name for name in self.pollers if name.lower() not in names]:
+            self.unwatch(name)
 
     def refresh(self, histories: TableHistories, beats: Mapping[str, int]) -> None:
         """Let queries that are added to the running job begin with what tables hold by now."""

@@ -55,7 +55,7 @@ class Poller:
         self.known, self._reported = rows, frozenset(bad)
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread = threading.Thread(target=self._go_on, name="millstream-poller", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
