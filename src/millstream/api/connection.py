@@ -19,6 +19,7 @@ from millstream.api.subscribers import Subscribers
 from millstream.database import Database
 from millstream.database.checking import Checked
 from millstream.database.events import Noticed, QueryDropped, RunStarted
+from millstream.database.metrics import Metrics
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.closing import left_open
 from millstream.engine.job import Job
@@ -242,6 +243,10 @@ class Connection:
         """What the run has read and emitted so far: rows, late and bad ones, of every stream and
         query; of the last run, if none is under way."""
         return self.database.summary
+
+    def metrics(self) -> Metrics:
+        """How many batches the run has carried out so far, where, how fast, and its lag."""
+        return self.database.metrics()
 
     @property
     def log(self) -> ResultLog:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from millstream.database.metrics import Metrics
 from millstream.database.registry import Life
 from millstream.engine.log import last_batch, read_log
 from millstream.engine.outputs import COMPLETE, Query
@@ -79,6 +80,10 @@ class QueryHandle:
     def errors(self) -> tuple[BaseException, ...]:
         """What functions that were subscribed have raised; each gets no more rows since then."""
         return self._connection.callbacks.errors.get(self.name, ())
+
+    def metrics(self) -> Metrics:
+        """What the query has read and emitted in the run, how long batches took, and its lag."""
+        return self._connection.database.metrics(self._query)
 
     def table(self) -> pa.Table:
         """The current content: what a stored result holds now, or all rows of a stream so far."""

@@ -9,13 +9,8 @@ import threading
 import time
 from typing import Any
 
-from millstream.algebra.time import DAWN, Domain, spell_instant
-
-FIRST_STAMP = 10**14
-"""A larger instant is taken for a timestamp in microseconds (after 1973)."""
-
-LIVE = 3_600.0
-"""Data whose newest instant is further back than these seconds is not live: it has no lag."""
+from millstream.algebra.time import Domain, spell_instant
+from millstream.database.metrics import FIRST_STAMP, final_instant, lag_at
 
 UNREAD = 141
 """The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
@@ -125,17 +120,13 @@ def progress_line(report: Any, rows: int) -> str:
 
 
 def reached(clock: Any) -> str:
-    """How far time has come: the lag of live data, else the instant up to which answers are final.
-
-    The clock of data that was written down long ago is not behind: it shows another day.
-    """
-    beat = min((b for b in clock.beats.values() if b > DAWN), default=None)
+    """How far time has come: the lag of live data, else the instant up to which answers are final."""
+    beat = final_instant(clock)
     if beat is None:
         return "no instant is final yet"
     if beat < FIRST_STAMP:
         return f"final up to {beat}"
-    lag = time.time() - beat / 1_000_000
-    if 0 <= lag < LIVE:
+    if (lag := lag_at(beat)) is not None:
         return f"lag {lag:,.1f} s"
     return f"final up to {spell_instant(beat, Domain.TIMESTAMP)}"
 

@@ -21,6 +21,7 @@ from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
 from millstream.database.jobs import job_of, sources_of, streams_of
 from millstream.database.log import log_event
+from millstream.database.metrics import Meter, Metrics
 from millstream.database.registry import KnownNames, Life
 from millstream.database.run import Delivery, Host, Run
 from millstream.engine.checkpoint import Checkpoint
@@ -74,6 +75,7 @@ class Database:
         self._life = Life.REGISTERED
         self._summary = Summary()
         self.delivery = Delivery()
+        self._meter = Meter(self.events)
         self.events.subscribe(log_event)
 
     def copy(self) -> Database:
@@ -99,6 +101,11 @@ class Database:
         """What the run has read and emitted so far, or the last one if none is under way."""
         run = self._run
         return self._summary if run is None else run.host.summary
+
+    def metrics(self, query: Query | None = None) -> Metrics:
+        """Batches, seconds and lag of the run so far, or of the last one; of one query, or all."""
+        meter = self._meter
+        return meter.metrics() if query is None else meter.of_query(query, self.summary)
 
     @property
     def streams(self) -> dict[str, Stream]:
