@@ -120,7 +120,7 @@ def progress_line(report: Any, rows: int) -> str:
 
 
 def reached(clock: Any) -> str:
-    """How far time has come: the lag of live data, else the instant up to which answers are final."""
+    """How far time has come: the lag of live data, else the instant up to which all is final."""
     beat = final_instant(clock)
     if beat is None:
         return "no instant is final yet"

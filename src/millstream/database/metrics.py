@@ -1,4 +1,4 @@
-"""Metrics of a run: how many batches there were, where they went, how long they took, and the lag."""
+"""Metrics of a run: how many batches there were, where they went, how long they took; its lag."""
 
 from __future__ import annotations
 
@@ -105,10 +105,8 @@ class Meter:
 
 def final_instant(clock: Clock, streams: Iterable[str] | None = None) -> int | None:
     """The instant up to which answers over these streams are final; None before there is one."""
-    beats = (
-        clock.beats.items() if streams is None else ((n, clock.beats.get(n, DAWN)) for n in streams)
-    )
-    return min((beat for _, beat in beats if beat > DAWN), default=None)
+    beats = (clock.beats.get(name, DAWN) for name in (clock.beats if streams is None else streams))
+    return min((beat for beat in beats if beat > DAWN), default=None)
 
 
 def lag_at(instant: int | None) -> float | None:
