@@ -7,10 +7,10 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test laws spark golden docs figures bench demo run clean
+.PHONY: help setup check test laws spark golden docs figures bench bench-peers demo run clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 setup: $(READY)  ## make .venv with everything in it; Java from pip if the machine has none
 
@@ -43,6 +43,9 @@ figures: $(READY)  ## draw the pictures of docs/figures that are made from the c
 bench: $(READY)  ## measure against Spark's own streaming; writes bench-out/
 	$(BIN)/python -m bench
 
+bench-peers: $(READY)  ## measure against DuckDB and Flink SQL, which gets .venv-flink of its own
+	$(BIN)/python -m bench.peers
+
 demo: $(READY)  ## watch continuous queries answer on a live auction feed
 	$(BIN)/millstream demo
 
@@ -51,7 +54,7 @@ run: $(READY)  ## run a script: make run SCRIPT=examples/auction.sql
 	$(BIN)/millstream run $(SCRIPT)
 
 clean:  ## remove .venv and everything that tests and runs left behind
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis bench-out demo-out
+	rm -rf $(VENV) .venv-flink .pytest_cache .mypy_cache .ruff_cache .hypothesis bench-out demo-out
 	rm -rf spark-warehouse metastore_db derby.log src/*.egg-info
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -38,11 +38,15 @@ class Measured:
 
 
 def ours(
-    spark: SparkSession, streams: dict[str, Path], query: str, rows: int, batch_rows: int
+    spark: SparkSession, streams: dict[str, Path], query: str, rows: int, batch_rows: int | None
 ) -> Measured:
-    """Run queries of ours over the files, with a checkpoint and nobody taking the rows."""
+    """Run queries of ours over the files, with a checkpoint and nobody taking the rows.
+
+    Without `batch_rows`, batches are as large as the default settings make them.
+    """
     session = Database()
-    session.pin("batch_rows", str(batch_rows))
+    if batch_rows is not None:
+        session.pin("batch_rows", str(batch_rows))
     for name, folder in streams.items():
         session.execute(STREAM.format(name=name, folder=folder.absolute()))
     session.execute(query)
