@@ -28,7 +28,9 @@ WARM = 5.0
 """Seconds whose rows are not counted: code is loaded, and the first batches are large."""
 
 QUERIES = {
-    "filter": "CREATE VIEW answer AS SELECT Istream(item, price, bidder) FROM bids WHERE price > 50;",
+    "filter": (
+        "CREATE VIEW answer AS SELECT Istream(item, price, bidder) FROM bids WHERE price > 50;"
+    ),
     "sliding group by": (
         "CREATE VIEW answer AS SELECT STREAMED item, count(*) AS n, sum(price) AS total, "
         "avg(price) AS mean FROM bids [Range 10 Seconds] GROUP BY item;"
@@ -83,7 +85,7 @@ class Stopwatch:
 
 
 def measure(spark: object, query: str, rate: int, seconds: float) -> Latency:
-    """Write for some seconds while a job with a checkpoint follows; the latencies of its results."""
+    """Write for some seconds while a job with a checkpoint follows; how late results are."""
     folder = Path(tempfile.mkdtemp(prefix="millstream-latency-"))
     names = ["bids", "asks"] if "asks" in QUERIES[query] else ["bids"]
     for name in names:
