@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from cli.shell import Shell
 from millstream.database import Database
 
@@ -45,6 +47,43 @@ def test_every_mistake_is_found_at_its_place(shell: Shell, bids: Path) -> None:
     assert "   3 | CREATE VIEW tops AS SELECT item, max(pric)" in shell.out
     assert "\nhint: Did you mean SELECT?\n" in shell.out
     assert not bids.with_name("answers").exists()
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "error"),
+    [
+        ("SELECT item FROM bids WHERE item = 'lamp;", "4:36: error: the string does not end"),
+        ('SELECT item FROM "bids;', "4:18: error: the quoted name does not end"),
+        ("SELECT item /* FROM bids;", "4:13: error: the comment does not end"),
+    ],
+)
+def test_what_does_not_end_hides_no_mistakes_before_it(
+    shell: Shell, bids: Path, unfinished: str, error: str
+) -> None:
+    script = bids.with_name("unfinished.sql")
+    lines = ["SELEC 1;", "SELECT STREAMED itm FROM bids;", "SELECT “ FROM bids;", unfinished]
+    script.write_text("\n".join([*lines, "SELECT nothing;", ""]))
+    declared = bids.read_text().strip().rstrip(";")
+    script.write_text(f"{declared}; {script.read_text()}")
+    assert "\n" not in declared
+    at = len(declared) + 2
+    assert shell("check", "unfinished.sql") == 1
+    assert heads(shell.out) == [
+        f'unfinished.sql:1:{at + 1}: error: a statement cannot begin with "SELEC"',
+        'unfinished.sql:2:17: error: column "itm" does not exist in "bids"',
+        'unfinished.sql:3:8: error: the character "“" has no meaning here',
+        f"unfinished.sql:{error}",
+        "4 errors, no notices",
+    ]
+
+
+def test_what_uses_an_unfinished_definition_is_not_checked(shell: Shell, bids: Path) -> None:
+    script = "SELECT item FROM v; CREATE VIEW v AS SELECT item FROM bids WHERE item = 'x"
+    assert shell("check", bids, "-e", script) == 1
+    assert heads(shell.out) == [
+        "<command line>:1:73: error: the string does not end",
+        "1 error, no notices, 1 statement not checked: what it uses is wrong",
+    ]
 
 
 def test_a_right_script(shell: Shell, bids: Path) -> None:

@@ -39,7 +39,8 @@ def _in_all(checked: Checked) -> str:
         count = len(checked.queries)
         parts.append(f"{count} quer{'y is' if count == 1 else 'ies are'} right")
     if checked.skipped:
-        parts.append(f"{_count(checked.skipped, 'statement')} not checked: what they use is wrong")
+        use = "it uses" if checked.skipped == 1 else "they use"
+        parts.append(f"{_count(checked.skipped, 'statement')} not checked: what {use} is wrong")
     return ", ".join(parts)
 
 

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -40,8 +41,27 @@ _UNFINISHED = {
 _PREFIX_WORDS = ("NOT",)
 
 
+@dataclass(frozen=True)
+class Span:
+    """The text of one statement, `text[start:end]`, and the first thing in it that cannot be read.
+
+    What is unfinished has no end, so that its statement is the last one.
+    """
+
+    start: int
+    end: int
+    fault: MillstreamError | None
+
+
 def check_script(text: str) -> None:
-    """Refuse a script that cannot or should not be parsed.
+    """Refuse a script that cannot or should not be parsed."""
+    for span in spans(text):
+        if span.fault is not None:
+            raise span.fault
+
+
+def spans(text: str) -> Iterator[Span]:
+    """The statements of a script, each with what is refused in it.
 
     One pass over the text, whatever is in it: the parser behind it recurses, this does not.
     """
@@ -56,7 +76,8 @@ def check_script(text: str) -> None:
             Place(text, zero, zero + 1),
             hint="Save the script as UTF-8 text.",
         )
-    depth = run = 0
+    start = depth = run = 0
+    fault: MillstreamError | None = None
     for match in _PIECES.finditer(text):
         kind, piece = match.lastgroup, match.group()
         word = piece.upper() if kind == "word" else ""
@@ -68,16 +89,20 @@ def check_script(text: str) -> None:
         elif kind == "close" or word == "END":
             depth = max(0, depth - 1)
         elif kind == "end":
-            depth = 0
+            yield Span(start, match.end(), fault)
+            start, depth, fault = match.end(), 0, None
         elif kind in ("unfinished", "other"):
-            raise _unreadable(text, match)
+            fault = fault or _unreadable(text, match)
+        if kind == "unfinished":
+            break
         # The first of a run may stand between two operands; only the others nest for sure.
-        if depth + max(0, run - 1) > DEEPEST_NESTING:
-            raise MillstreamError(
+        if depth + max(0, run - 1) > DEEPEST_NESTING and fault is None:
+            fault = MillstreamError(
                 f"the script is nested more than {DEEPEST_NESTING} deep here",
                 Place(text, match.start(), match.end()),
                 hint="Split the query into several views.",
             )
+    yield Span(start, len(text), fault)
 
 
 def check_tree(tree: exp.Expr, place: Place) -> None:

@@ -13,7 +13,7 @@ from sqlglot.tokens import Token, TokenType
 from millstream.errors import MillstreamError, Place
 from millstream.lang.dialect import Millstream
 from millstream.lang.grammar.faults import SyntaxFault
-from millstream.lang.guard import check_script, check_tree, deep_stack
+from millstream.lang.guard import Span, check_script, check_tree, deep_stack, spans
 from millstream.lang.parser import Parser
 from millstream.lang.statements import Modification, Statement
 
@@ -27,7 +27,7 @@ _BEFORE_SIGN = re.compile(
 
 def parse_script(text: str) -> tuple[Statement, ...]:
     """Read a script; every mistake in it is a MillstreamError with its place."""
-    check_script(text.removeprefix("\ufeff"))
+    check_script(_readable(text))
     with deep_stack():
         return tuple(_parse_statement(tokens, text) for tokens in _split(text))
 
@@ -43,11 +43,23 @@ class Unread:
 def parse_each(text: str) -> tuple[Statement | Unread, ...]:
     """Read every statement by itself: a mistake in one does not hide those of others.
 
-    A text that cannot be cut into statements is a MillstreamError.
+    A text that cannot be cut into statements is a MillstreamError. What cannot be cut into words,
+    such as a string that does not end, is blank for those who read the other statements.
     """
-    check_script(text.removeprefix("\ufeff"))
+    refused, readable = [], _readable(text)
+    for span in [span for span in spans(readable) if span.fault is not None]:
+        refused.append(_refused(span, readable))
+        blank = " " * (span.end - span.start)
+        readable = readable[: span.start] + blank + readable[span.end :]
     with deep_stack():
-        return tuple(_read_or_not(tokens, text) for tokens in _split(text))
+        read = (_read_or_not(tokens, text) for tokens in _split(readable))
+        return (*refused, *read)
+
+
+def _refused(span: Span, text: str) -> Unread:
+    assert span.fault is not None and span.fault.place is not None
+    before = _split(text[span.start : span.fault.place.start])
+    return Unread(span.fault, _defined_name(before[0]) if before else None)
 
 
 def _read_or_not(tokens: list[Token], text: str) -> Statement | Unread:
@@ -68,21 +80,23 @@ def _defined_name(tokens: list[Token]) -> str | None:
 
 def _split(text: str) -> list[list[Token]]:
     """The tokens of every statement that is not empty."""
-    readable = " " + text[1:] if text.startswith("\ufeff") else text
     try:
-        tokens = _tokens(readable)
+        tokens = _tokens(_readable(text))
     except SqlglotError as error:
         raise MillstreamError("the script cannot be cut into words", Place(text, 0, 1)) from error
     statements: list[list[Token]] = [[]]
     for token in tokens:
         token.comments = []
-        if token.token_type == TokenType.IDENTIFIER and not token.text:
-            raise MillstreamError("a name cannot be empty", Place(text, token.start, token.end + 1))
         if token.token_type == TokenType.SEMICOLON:
             statements.append([])
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]
+
+
+def _readable(text: str) -> str:
+    """A text without the mark that some editors begin a file with; places stay what they are."""
+    return " " + text[1:] if text.startswith("\ufeff") else text
 
 
 def _tokens(text: str) -> list[Token]:
@@ -103,6 +117,9 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _parse_statement(tokens: list[Token], text: str) -> Statement:
+    for token in tokens:
+        if token.token_type == TokenType.IDENTIFIER and not token.text:
+            raise MillstreamError("a name cannot be empty", Place(text, token.start, token.end + 1))
     parser = Parser(dialect=Millstream())
     try:
         statement = parser.parse_one(tokens, text)

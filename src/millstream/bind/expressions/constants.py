@@ -36,7 +36,12 @@ def literal(text: str, is_string: bool) -> Literal:
             )
         return Literal(int(text), INTEGER)
     if not math.isfinite(float(text)):
-        raise MillstreamError(f"number {_shortened(text)} is too large for a double")
+        sign = "-" if text.startswith("-") else ""
+        raise MillstreamError(
+            f"number {_shortened(text)} is too large for a double",
+            hint=f"Write at most {sign}1.7976931348623157e308, "
+            f"or CAST('{sign}Infinity' AS double).",
+        )
     return Literal(float(text), DOUBLE)
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pyarrow.types import is_integer
 from sqlglot import exp
 
+from millstream.algebra.window_columns import WINDOW_COLUMNS
 from millstream.bind.expressions.vocabulary import UNITS
+from millstream.bind.names.scope import Scope
 from millstream.errors import MillstreamError
 from millstream.lang import interval_of, to_sql
-from millstream.lang.grammar.elsewhere import UNFOLD, first_rows
+from millstream.lang.grammar.elsewhere import UNFOLD, first_rows, without_stream
 
 Hint = str | Callable[[list[str]], str]
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -115,8 +118,6 @@ HINTS: dict[str, Hint] = {
     "zeroifnull": "Write coalesce({0}, 0).",
 }
 COLUMNS = {
-    "rowtime": "Write the column that the stream is ordered by.",
-    "_rowtime": "Write the column that the stream is ordered by.",
     "rownum": "Write ORDER BY … LIMIT for the first rows.",
     "sysdate": "Use a window such as [Range 5 Minutes] for what is recent.",
     "systimestamp": "Use a window such as [Range 5 Minutes] for what is recent.",
@@ -124,10 +125,37 @@ COLUMNS = {
 }
 """Columns that other systems have in every table."""
 _NUMBERING = ("row_number", "rank", "dense_rank", "ntile", "percent_rank", "cume_dist")
-_NEIGHBOURS = ("lag", "lead")
+_NEIGHBOURS = {
+    "lag": ("the one before", 1, 2, "<"),
+    "lead": ("the one after it, once that is there", 2, 1, ">"),
+}
+"""Which row it is; how many rows there are of x, the row itself, and of y, its neighbour."""
 
 
-def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamError | None:
+def of_others(node: exp.Column, scope: Scope) -> str | None:
+    """What to write for a column that other systems have, or for a word that was taken for one."""
+    name, order = node.name.lower(), scope.ordered_by
+    if name in ("rowtime", "_rowtime"):
+        return f"Write {order[0]}." if order else "Write the column that the stream is ordered by."
+    if name in WINDOW_COLUMNS:
+        short, long = ("100", "200") if order and is_integer(order[1]) else _LENGTHS
+        return (
+            f"Give it a window that has this column: FROM {source_of(node)} [Tumble {short}], "
+            f"[Hop {long} Every {short}] or [Session {short}]."
+        )
+    if name == "stream" and isinstance(node.parent, exp.Alias):
+        select = node.find_ancestor(exp.Select)
+        rest = [to_sql(item) for item in select.expressions[1:]] if select is not None else []
+        return without_stream(", ".join([node.parent.alias, *rest]))
+    return COLUMNS.get(name)
+
+
+_LENGTHS = ("5 Minutes", "10 Minutes")
+
+
+def refused(
+    name: str, given: Sequence[exp.Expr], node: exp.Expr, scope: Scope
+) -> MillstreamError | None:
     """What to say about a call that other systems know, or know in another form."""
     said = [to_sql(argument) for argument in given]
     if name in ("datediff", "date_diff", "timestampdiff", "timestamp_diff") and len(said) == 3:
@@ -152,7 +180,7 @@ def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamE
         known = HINTS[name]
         missing.hint = known(said) if callable(known) else known.format(*said, *"abc"[len(said) :])
     elif name in _NEIGHBOURS:
-        missing.hint = _neighbour(source_of(node), "", "ts")
+        missing.hint = _neighbour(name, source_of(node), "", _order(scope))
     elif name in _NUMBERING:
         missing.hint = first_rows(source_of(node), "", "…")
     else:
@@ -160,7 +188,11 @@ def refused(name: str, given: Sequence[exp.Expr], node: exp.Expr) -> MillstreamE
     return missing
 
 
-def over(node: exp.Window) -> MillstreamError:
+def _order(scope: Scope) -> str:
+    return scope.ordered_by[0] if scope.ordered_by else "ts"
+
+
+def over(node: exp.Window, scope: Scope) -> MillstreamError:
     """A call with OVER, which is not there yet: what does the same today."""
     called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
     partition = ", ".join(to_sql(part) for part in node.args.get("partition_by") or ())
@@ -168,7 +200,7 @@ def over(node: exp.Window) -> MillstreamError:
     keys = [to_sql(key) for key in order.expressions] if order is not None else []
     source = source_of(node)
     if called in _NEIGHBOURS:
-        hint = _neighbour(source, partition, keys[0].split()[0] if keys else "ts")
+        hint = _neighbour(called, source, partition, keys[0].split()[0] if keys else _order(scope))
     elif called in _NUMBERING:
         hint = first_rows(source, partition, keys[0] if keys else "…")
     else:
@@ -196,13 +228,14 @@ def source_of(node: exp.Expr) -> str:
     return clause.this.name or "s" if clause is not None else "s"
 
 
-def _neighbour(source: str, partition: str, order: str) -> str:
-    """The row before each row: the other one of the last two."""
+def _neighbour(called: str, source: str, partition: str, order: str) -> str:
+    """The row before or after each row: the other one of the last two."""
     by = f"Partition By {partition} " if partition else ""
-    using = f"JOIN {source} [{by}Rows 2] y USING ({partition})"
-    joined = using if partition else f"CROSS JOIN {source} [Rows 2] y"
-    return f"Join each row with the one before: FROM {source} [{by}Rows 1] x {joined} " + (
-        f"WHERE y.{order} < x.{order}."
+    which, first, second, sign = _NEIGHBOURS[called]
+    other = f"{source} [{by}Rows {second}] y"
+    joined = f"JOIN {other} USING ({partition})" if partition else f"CROSS JOIN {other}"
+    return f"Join each row with {which}: FROM {source} [{by}Rows {first}] x {joined} " + (
+        f"WHERE y.{order} {sign} x.{order}."
     )
 
 

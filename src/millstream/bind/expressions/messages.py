@@ -222,7 +222,7 @@ def _of_group(node: exp.WithinGroup) -> str:
     return "Leave it out: values come in the order of time."
 
 
-def not_yet(node: exp.Expr, text: str) -> MillstreamError:
+def not_yet(node: exp.Expr, text: str, scope: Scope) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
         case exp.All() | exp.Any():
@@ -232,7 +232,7 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
                 hint=f"Write x > {word} (SELECT …).",
             )
         case exp.Window():
-            return over(node)
+            return over(node, scope)
         case exp.WithinGroup():
             return MillstreamError("WITHIN GROUP is not supported", hint=_of_group(node))
         case exp.Tuple():

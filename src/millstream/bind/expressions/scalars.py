@@ -16,7 +16,7 @@ from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTERVAL, NULL, STRING, type_from_text
 from millstream.bind.expressions.calls import Calls
 from millstream.bind.expressions.constants import coerce, literal
-from millstream.bind.expressions.elsewhere import COLUMNS, refused
+from millstream.bind.expressions.elsewhere import of_others, refused
 from millstream.bind.expressions.messages import (
     a,
     local_time,
@@ -153,7 +153,7 @@ class Expressions:
                 return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
-        raise not_yet(node, self.text)
+        raise not_yet(node, self.text, self.scope)
 
     def compare(
         self, operator: str, left: Expression, right: Expression, *written: exp.Expr
@@ -201,7 +201,10 @@ class Expressions:
         try:
             return scope.resolve(name, table)
         except MillstreamError as error:
-            error.hint = of_select_list(node, self.clause) or COLUMNS.get(name.lower(), error.hint)
+            known = of_select_list(node, self.clause)
+            if name.lower() not in map(str.lower, scope.names):  # else there are several of it
+                known = known or of_others(node, scope)
+            error.hint = known or error.hint
             raise error.at(name_place_of(node, self.text)) from None
 
     def _is_alias(self, node: exp.Column) -> bool:
@@ -337,7 +340,7 @@ class Expressions:
             return Literal(CONSTANTS[name], DOUBLE)
         if name in CLOCKS:
             raise no_clock(name, node).at(name_place_of(node, self.text))
-        if (error := refused(name, given, node)) is not None:
+        if (error := refused(name, given, node, self.scope)) is not None:
             raise error.at(name_place_of(node, self.text))
         if any(isinstance(n, exp.Distinct) for n in given):
             raise MillstreamError(f'function "{name}" takes no DISTINCT', hint="Leave it out.")

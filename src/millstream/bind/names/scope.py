@@ -22,6 +22,8 @@ class Member:
     """Columns that USING made one with those of an earlier entry: found by alias only."""
     called: str = ""
     """The name behind the alias."""
+    order: str = ""
+    """The column that a stream is ordered by."""
 
     def shown(self, name: str) -> bool:
         return name.lower() not in self.merged
@@ -97,6 +99,14 @@ class Scope:
         raise MillstreamError(
             f'column "{name}" does not exist' + (f" in {owners}" if owners else ""), hint=hint
         )
+
+    @property
+    def ordered_by(self) -> tuple[str, pa.DataType] | None:
+        """The column that the first stream is ordered by, or else the first column of time."""
+        columns = [(m, name, kind) for m in self.members for name, _, kind in m.columns]
+        ordered = [(n, kind) for m, n, kind in columns if m.order and n.lower() == m.order.lower()]
+        times = [(n, kind) for _, n, kind in columns if pa.types.is_timestamp(kind)]
+        return next(iter((*ordered, *times)), None)
 
     @property
     def names(self) -> list[str]:

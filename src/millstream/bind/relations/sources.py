@@ -80,13 +80,14 @@ class Sources:
             raise error.at(place_of(node, self.text)) from None
 
     def _bind_entry(self, node: exp.Expr) -> Entry:
-        window = node.args.get("stream_window")
+        window, order = node.args.get("stream_window"), ""
         if isinstance(node, exp.Table):
             found = self._find(node)
             alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
             if isinstance(found, Table):
                 return self._table(found, node, alias, described, window)
             plan = found.scan() if isinstance(found, Stream) else found.plan
+            order = (found.order_by or "") if isinstance(found, Stream) else ""
         elif _is_join(node.this):
             return self._parenthesized(node)
         else:
@@ -94,7 +95,7 @@ class Sources:
             alias, described = node.alias or "", "the subquery"
         streams = int(window is not None or plan.is_stream)
         plan = self._windowed(plan, window, described, alias)
-        member = self._renamed(member_of(alias, plan), node)
+        member = self._renamed(replace(member_of(alias, plan), order=order), node)
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _table(
@@ -168,6 +169,12 @@ class Sources:
                 f"{name.upper()}(…) in FROM is not supported yet",
                 place,
                 hint=f"Write the stream with a window: {inner} [Rows 1].",
+            )
+        if name.upper() == "STREAM" and len(call.expressions) == 1:
+            return MillstreamError(
+                "STREAM(…) is not part of the language",
+                place,
+                hint=f"Write FROM {call.expressions[0].name}.",
             )
         return MillstreamError(
             f'function "{name}" cannot stand in FROM',

@@ -62,6 +62,12 @@ def _word(token: Token) -> str:
 def _read_replacement(parser: Grammar, first: Token) -> Statement:
     """CREATE OR REPLACE, then what CREATE is followed by."""
     parser.advance(2)
+    if parser.take_word("REFRESH"):
+        wrong = parser.previous
+        refuse_creation(parser)
+        parser.fail(
+            "CREATE OR REFRESH is not part of the language", wrong, "Write CREATE OR REPLACE."
+        )
     if not parser.take_word("REPLACE"):
         parser.expect("REPLACE after CREATE OR")
     pair = f"CREATE {_word(parser.current)}" if parser.current else ""

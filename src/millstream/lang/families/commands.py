@@ -83,6 +83,11 @@ def read_explain(parser: Grammar, first: Token) -> Explain:
 
 
 def read_set(parser: Grammar, first: Token) -> Set:
+    if parser.current and parser.current.token_type == TokenType.STRING:
+        hint = "Names of settings stand without quotes: SET batch_rows = 1000."
+        if "." in parser.current.text:
+            hint = "Leave it out, and write SHOW SETTINGS to see what can be set here."
+        parser.fail(f'setting "{parser.current.text}" does not exist', hint=hint)
     token = parser.read_name("the name of a setting")
     name = token.text.lower()
     while parser.take(TokenType.DOT):

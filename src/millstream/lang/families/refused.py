@@ -42,7 +42,8 @@ NEVER = {
     "SUBSCRIBE": "Write SELECT STREAMED * FROM {name}: it emits every change.",
     "TAIL": "Write SELECT STREAMED * FROM {name}: it emits every change.",
     "TERMINATE": "Write DROP QUERY {name}.",
-    "TRUNCATE": "Write DELETE FROM {name}.",
+    "TRUNCATE": "For a table write DELETE FROM {name}; rows of a stream leave with its window: "
+    "{name} [Range 1 Hour].",
     "USE": "Leave it out: there is one database.",
     "VACUUM": "Leave it out.",
 }
@@ -51,6 +52,8 @@ NEVER = {
 CREATIONS = {
     "MATERIALIZED": "Write CREATE VIEW {name} AS …: every view is kept up to date.",
     "DYNAMIC": "Write CREATE VIEW {name} AS …: every view is kept up to date.",
+    "STREAMING": "Write CREATE VIEW {name} AS …: every view is kept up to date.",
+    "CONTINUOUS": "Write CREATE VIEW {name} AS …: every view is kept up to date.",
     "LIVE": "Write CREATE VIEW {name} AS …: every view is kept up to date.",
     "TEMP": "Leave TEMP out.",
     "TEMPORARY": "Leave TEMPORARY out.",
@@ -68,7 +71,7 @@ CREATIONS = {
     "TYPE": "Use one of the types that there are.",
 }
 """What CREATE makes elsewhere; {name} is its name."""
-_KINDS = ("VIEW", "TABLE", "STREAM", "CONNECTOR", "INDEX", "FUNCTION")
+_KINDS = ("VIEW", "TABLE", "STREAM", "CONNECTOR", "INDEX", "FUNCTION", "LIVE", "QUERY")
 
 
 def refuse_creation(parser: Grammar) -> None:
@@ -81,6 +84,7 @@ def refuse_creation(parser: Grammar) -> None:
     last = parser.previous
     while parser.take_word(*_KINDS):
         last = parser.previous
+    parser.take_words("IF", "NOT", "EXISTS")
     name = parser.current.text if parser.current else "name"
     made = " ".join(dict.fromkeys((word, last.text.upper())))
     error = MillstreamError(

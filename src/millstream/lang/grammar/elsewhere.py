@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot.tokens import Token, TokenType
 
@@ -43,7 +44,7 @@ class Words:
         end = found + 1
         while end < len(self.tokens) and self.tokens[end].token_type not in _CLOSES:
             end += 1
-        return self._text(found + 1, end) or default
+        return self.text(found + 1, end) or default
 
     @property
     def select_list(self) -> str:
@@ -51,7 +52,7 @@ class Words:
         kinds = [token.token_type for token in self.tokens]
         if TokenType.SELECT not in kinds or TokenType.FROM not in kinds:
             return "…"
-        said = self._text(kinds.index(TokenType.SELECT) + 1, kinds.index(TokenType.FROM))
+        said = self.text(kinds.index(TokenType.SELECT) + 1, kinds.index(TokenType.FROM))
         return said if 0 < len(said) <= 50 else "…"
 
     def joined(self) -> list[tuple[str, str]]:
@@ -72,7 +73,8 @@ class Words:
         places = range(self.at, len(self.tokens))
         return next((p for p in places if self.tokens[p].token_type == kind), None)
 
-    def _text(self, first: int, end: int) -> str:
+    def text(self, first: int, end: int) -> str:
+        """What the author wrote from one token to another."""
         if first >= end:
             return ""
         return self.sql[self.tokens[first].start : self.tokens[end - 1].end + 1]
@@ -109,6 +111,12 @@ def first_rows(source: str, partition: str, order: str) -> str:
     )
 
 
+def without_stream(listed: str) -> str:
+    """What to write for SELECT STREAM and a list."""
+    said = listed[6:].strip() if listed.upper().startswith("STREAM ") else listed
+    return f"Write SELECT {said} for rows as they come, SELECT STREAMED {said} for every change."
+
+
 def _qualify(around: Words) -> str:
     partition = around.list_after(TokenType.PARTITION_BY, "")
     return first_rows(around.source, partition, around.list_after(TokenType.ORDER_BY, "…"))
@@ -136,6 +144,12 @@ def _within(around: Words) -> str:
 
 
 def _as_of(around: Words) -> str:
+    if len(around.joined()) < 2:
+        listed = around.select_list
+        return (
+            "Leave it out: a result holds at every instant, and "
+            f"SELECT STREAMED {listed} says when it changes."
+        )
     return (
         f"Leave it out, and declare the table with NON RETROACTIVE: every row then meets "
         f"{around.before} as it was at its time."
@@ -148,6 +162,19 @@ def _latest(around: Words) -> str:
         f"Join with the latest row of each key: FROM {around.source} [Now] JOIN {other} "
         f"[Partition By key Rows 1] ON …"
     )
+
+
+def _pivot(around: Words) -> str:
+    """The aggregate of the first column that PIVOT makes."""
+    words = [token.text.upper() for token in around.tokens]
+    try:
+        by = words.index("FOR", around.at)
+        value = words.index("IN", by) + 2
+    except ValueError:
+        return "Write an aggregate for each column: sum(a) FILTER (WHERE b = 'x')."
+    called, column = around.text(around.at + 2, by), around.text(by + 1, value - 2)
+    first = around.text(value, value + 1)
+    return f"Write an aggregate for each column: {called} FILTER (WHERE {column} = {first})."
 
 
 def _lateral(around: Words) -> str:
@@ -172,6 +199,12 @@ CLAUSES = (
     Clause("OUTER APPLY", _lateral),
     Clause("WITHIN", _within),
     Clause("FOR SYSTEM_TIME", _as_of),
+    Clause("FOR TIMESTAMP AS OF", _as_of),
+    Clause("FOR VERSION AS OF", _as_of),
+    Clause("TIMESTAMP AS OF", _as_of),
+    Clause("VERSION AS OF", _as_of),
+    Clause("AS OF", _as_of),
+    Clause("FINAL", "Leave it out: a row replaces the one of its KEY, and every answer is final."),
     Clause("FETCH FIRST", lambda around: f"Write LIMIT {around.word(2, '3')}."),
     Clause("FETCH NEXT", lambda around: f"Write LIMIT {around.word(2, '3')}."),
     Clause("MINUS", "Write EXCEPT."),
@@ -182,7 +215,7 @@ CLAUSES = (
     Clause("ON CONFLICT", "Leave it out: a row replaces the one of its KEY."),
     Clause("ON DUPLICATE", "Leave it out: a row replaces the one of its KEY."),
     Clause("RETURNING", "Leave it out, and read the table with a query."),
-    Clause("PIVOT", "Write an aggregate for each column: sum(a) FILTER (WHERE b = 'x').", yet=True),
+    Clause("PIVOT", _pivot, yet=True),
     Clause("UNPIVOT", "Write one query for each column, with UNION ALL between them.", yet=True),
     Clause("TABLESAMPLE", "Leave it out.", yet=True),
     Clause("VALUES", "Put the rows into a table: CREATE TABLE, then INSERT.", yet=True),
@@ -192,15 +225,22 @@ CLAUSES = (
         yet=True,
     ),
 )
+LONGEST = max(len(clause.words.split()) for clause in CLAUSES)
 IN_STATEMENTS = {"RETURNING": ("INSERT", "UPDATE", "DELETE")}
 """Words that are names in all other statements."""
-FOLLOWED = {"WITHIN": TokenType.NUMBER, "MINUS": TokenType.SELECT}
-"""Words that are names unless this follows."""
+FOLLOWED = {
+    "WITHIN": (TokenType.NUMBER,),
+    "MINUS": (TokenType.SELECT,),
+    "AS OF": (TokenType.NUMBER, TokenType.STRING, TokenType.VAR),
+}
+"""Words that are names unless one of these follows."""
+BEHIND_NAMES = ("AS OF", "TIMESTAMP AS OF", "VERSION AS OF", "FINAL")
+"""Words that are names unless they stand behind one; an alias that is used is a name, too."""
 
 
 def clause_at(around: Words) -> Clause | None:
     """The clause that begins at a place; one word alone must stand without quotes."""
-    there = around.tokens[around.at : around.at + 2]
+    there = around.tokens[around.at : around.at + LONGEST + 1]
     if not there or there[0].token_type in (TokenType.IDENTIFIER, TokenType.STRING):
         return None
     words = [token.text.upper() for token in there]
@@ -211,7 +251,20 @@ def clause_at(around: Words) -> Clause | None:
         begins = around.tokens[0].text.upper()
         if begins not in IN_STATEMENTS.get(clause.words, (begins,)):
             continue
-        after = there[1].token_type if there[1:] else None
-        if FOLLOWED.get(clause.words, after) == after:
+        if clause.words in BEHIND_NAMES and not _is_behind_name(around):
+            continue
+        after = there[len(wanted)].token_type if there[len(wanted) :] else None
+        if after in FOLLOWED.get(clause.words, (after,)):
             return clause
     return None
+
+
+def _is_behind_name(around: Words) -> bool:
+    """Whether a word stands behind a name, and is no alias that columns are named with."""
+    word = around.tokens[around.at].text.upper()
+    is_used = any(
+        token.text.upper() == word and after.token_type == TokenType.DOT
+        for token, after in pairwise(around.tokens)
+    )
+    before = around.tokens[around.at - 1].token_type if around.at else None
+    return before in (*_NAMES, TokenType.R_BRACKET, TokenType.R_PAREN) and not is_used

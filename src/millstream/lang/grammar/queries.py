@@ -69,7 +69,13 @@ class Queries(Core):
 
     def _parse_with_query(self) -> exp.Expr:
         if self._match(TokenType.RECURSIVE):
-            self.fail("WITH RECURSIVE is not part of the language yet", self._prev)
+            name = self._curr.text if self._curr else "it"
+            self.fail(
+                "WITH RECURSIVE is not part of the language yet",
+                self._prev,
+                hint=f"Leave RECURSIVE out if {name} does not read itself; for a known number of "
+                "steps write one view for each.",
+            )
         ctes = self._parse_csv(self._parse_cte)
         if self._at_stream_operator():
             self.fail(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from millstream.errors import MillstreamError
 from millstream.lang.grammar.core import Core
-from millstream.lang.grammar.elsewhere import Words
+from millstream.lang.grammar.elsewhere import Words, without_stream
 from millstream.lang.nodes import FORMS
 
 _LIST_STARTS = {
@@ -26,6 +27,7 @@ _LIST_STARTS = {
     TokenType.RIGHT,
     *Core.ID_VAR_TOKENS,
 }
+_AFTER_ALIAS = (TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN)
 _OF_WHOLE_RESULT = (TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET)
 
 
@@ -44,6 +46,7 @@ class Selects(Core):
         if not distinct:
             self._match(TokenType.ALL)
         self._refuse_other_lists(distinct)
+        self._refuse_stream_word()
         form = form or self._parse_form()
         operator = None
         if self._at_stream_operator():
@@ -84,6 +87,16 @@ class Selects(Core):
                 "TOP is not part of the language",
                 hint=f"Write ORDER BY … LIMIT {self._next.text} at the end.",
             )
+
+    def _refuse_stream_word(self) -> None:
+        """Stop at `SELECT STREAM …`, unless STREAM is a column, perhaps with an alias."""
+        if self._curr.token_type != TokenType.VAR or self._curr.text.upper() != "STREAM":
+            return
+        beyond = self._tokens[self._index + 2 : self._index + 3]
+        is_alias = not beyond or beyond[0].token_type in _AFTER_ALIAS
+        if self._at_lone_star() or (self._next.token_type in _LIST_STARTS and not is_alias):
+            listed = Words(self._tokens, self._index, self.sql).select_list
+            self.fail("SELECT STREAM is not part of the language", hint=without_stream(listed))
 
     def _parse_form(self) -> str | None:
         """Take STREAMED or COMPLETE, unless it is a column of that name."""
@@ -146,11 +159,22 @@ class Selects(Core):
             clause = self._curr
             if not isinstance(this, exp.Select) and clause.token_type not in _OF_WHOLE_RESULT:
                 break
+            if clause.token_type == TokenType.GROUP_BY and self._next.token_type == TokenType.ALL:
+                self._refuse_group_by_all(this)
             key, modifier = self.QUERY_MODIFIER_PARSERS[clause.token_type](self)
             if this.args.get(key):
                 self.raise_error(f"Found multiple '{clause.text.upper()}'", clause)
             this.set(key, modifier)
         return this
+
+    def _refuse_group_by_all(self, select: exp.Query) -> NoReturn:
+        items = [item.unalias() for item in select.expressions]
+        names = ", ".join(item.sql() for item in items if isinstance(item, exp.Column))
+        error = MillstreamError(
+            "GROUP BY ALL is not part of the language",
+            hint=f"Write GROUP BY {names or 'and the expressions that are no aggregates'}.",
+        )
+        self.guarded(error, self._curr, self._next)
 
     def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
         if not self._match(TokenType.GROUP_BY):
@@ -163,6 +187,12 @@ class Selects(Core):
     ) -> Any:
         if not self._match(TokenType.LIMIT):
             return this
+        if self._match(TokenType.ALL):
+            self.fail(
+                "LIMIT ALL is not part of the language",
+                self._prev,
+                hint="Leave LIMIT ALL out: without LIMIT there are all rows.",
+            )
         count = self._parse_bitwise() or self.expect("a number of rows")
         return self.expression(exp.Limit(expression=count))
 
