@@ -5,13 +5,15 @@ Numbers in names count as numbers: `day-2` comes before `day-10`.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from os.path import isfile
 from typing import Any
 
 from millstream.connect.files.packed import ENDING, is_packed
@@ -33,6 +35,23 @@ PACKED = (".bz2", ".zst", ".zip", ".xz")
 
 
 @dataclass(frozen=True)
+class Listing:
+    """The files of a source at one moment, in order."""
+
+    names: list[str]
+    order: str
+
+    @property
+    def first(self) -> str | None:
+        return self.names[0] if self.names else None
+
+    def after(self, file: str) -> str | None:
+        key = _KEYS[self.order]
+        place = bisect_right(self.names, key(file), key=key)
+        return self.names[place] if place < len(self.names) else None
+
+
+@dataclass(frozen=True)
 class Files:
     """The files of a path, folder or glob, listed again on every call when they are followed.
 
@@ -45,19 +64,17 @@ class Files:
     follow: bool
     format: str | None = None
 
-    def all(self, order: str = BY_NUMBERS) -> list[str]:
+    def now(self, order: str = BY_NUMBERS) -> Listing:
+        """The files that there are now, for those who look several times."""
         if self.follow:
-            return sorted(self._list(), key=_KEYS[order])
-        return self._by_numbers if order == BY_NUMBERS else self._by_letters
+            return Listing(sorted(self._list(), key=_KEYS[order]), order)
+        return Listing(self._by_numbers if order == BY_NUMBERS else self._by_letters, order)
 
-    def first(self, order: str = BY_NUMBERS) -> str | None:
-        files = self.all(order)
-        return files[0] if files else None
+    def all(self) -> list[str]:
+        return self.now().names
 
-    def after(self, file: str, order: str = BY_NUMBERS) -> str | None:
-        files, key = self.all(order), _KEYS[order]
-        place = bisect_right(files, key(file), key=key)
-        return files[place] if place < len(files) else None
+    def first(self) -> str | None:
+        return self.now().first
 
     @property
     def is_many(self) -> bool:
@@ -73,22 +90,34 @@ class Files:
 
     def _list(self) -> list[str]:
         if os.path.isdir(self.path):
-            names = [os.path.join(self.path, name) for name in os.listdir(self.path)]
-        elif glob.has_magic(self.path) and not os.path.exists(self.path):
-            names = glob.glob(self.path, recursive=True)
-        else:
+            return [file for file in files_in(self.path) if self._has_format(file)]
+        if not glob.has_magic(self.path) or os.path.exists(self.path):
             return [self.path]
-        return [name for name in names if self._counts(name)]
+        folder, pattern = os.path.split(self.path)
+        if not glob.has_magic(folder) and pattern != "**":
+            return fnmatch.filter(files_in(folder), os.path.join(glob.escape(folder), pattern))
+        names = glob.glob(self.path, recursive=True)
+        return [name for name in names if _is_shown(os.path.basename(name)) and isfile(name)]
 
-    def _counts(self, file: str) -> bool:
-        """Leave out folders, hidden files and markers such as _SUCCESS, and other formats."""
-        name = os.path.basename(file)
-        if name.startswith((".", "_")) or not os.path.isfile(file):
-            return False
-        if glob.has_magic(self.path) or self.format is None:
-            return True
-        known = ENDINGS.get(_ending(file))
-        return known in (None, self.format)
+    def _has_format(self, file: str) -> bool:
+        return self.format is None or ENDINGS.get(_ending(file)) in (None, self.format)
+
+
+def files_in(folder: str) -> list[str]:
+    """The files of a folder, in no order, without those that are hidden or only mark something.
+
+    Folders may hold many thousands, and are listed for every batch: no file is looked at.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if _is_shown(entry.name) and entry.is_file()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _is_shown(name: str) -> bool:
+    """Hidden files and markers such as _SUCCESS are no data."""
+    return not name.startswith((".", "_"))
 
 
 def order_at(position: Mapping[str, Any]) -> str:
@@ -96,6 +125,7 @@ def order_at(position: Mapping[str, Any]) -> str:
     return position.get("order", BY_NUMBERS if position["file"] is None else BY_LETTERS)
 
 
+@lru_cache(maxsize=1 << 17)
 def by_numbers(name: str) -> tuple[list[str | int], str]:
     """The key by which names are put in order.
 

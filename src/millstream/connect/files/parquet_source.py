@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from millstream.connect.casting import fits_always, type_name
 from millstream.connect.cells import is_nested
-from millstream.connect.files.listing import BY_NUMBERS, Files, order_at
+from millstream.connect.files.listing import BY_NUMBERS, Files, Listing, order_at
 from millstream.connect.files.nesting import Path, all_names, field_at, find_field
 from millstream.connect.source import Comparison, ReadBatch, Slice, error_rows, largest_of
 from millstream.connect.times import ISO, Times
@@ -45,7 +45,7 @@ class ParquetSource:
 
     def __post_init__(self) -> None:
         first = self.files.first()
-        if first is not None and not self._is_unfinished(first):
+        if first is not None and not self._is_unfinished(first, self.files.now()):
             self._sizes(first)
 
     def start(self) -> dict[str, Any]:
@@ -55,8 +55,9 @@ class ParquetSource:
         file, group, row, seq = (position[key] for key in ("file", "group", "row", "seq"))
         slices: list[Slice] = []
         order = order_at(position)
-        asked, file = rows, file or self.files.first(order)
-        while file is not None and not self._is_unfinished(file, order):
+        there = self.files.now(order)
+        asked, file = rows, file or there.first
+        while file is not None and not self._is_unfinished(file, there):
             sizes = self._sizes(file)
             while group < len(sizes) and rows > 0:
                 count = min(
@@ -70,7 +71,7 @@ class ParquetSource:
                     group, row = group + 1, 0
             if group < len(sizes):
                 break
-            later = self.files.after(file, order)
+            later = there.after(file)
             if later is None:
                 after = {"file": file, "group": group, "row": 0, "seq": seq, "order": order}
                 return slices, after, not self.files.follow
@@ -142,11 +143,11 @@ class ParquetSource:
         name = next(name for name, mask in bad if mask[i])
         return self.times.refusal(name, raw[name][i].as_py(), types[name])
 
-    def _is_unfinished(self, file: str, order: str = BY_NUMBERS) -> bool:
+    def _is_unfinished(self, file: str, there: Listing) -> bool:
         """Whether a followed file is still being written: its last bytes are not there yet."""
         if not self.files.follow or file in self._groups:
             return False
-        if self.files.after(file, order) is not None:
+        if there.after(file) is not None:
             return False
         with open(file, "rb") as handle:
             handle.seek(max(os.path.getsize(file) - 4, 0))

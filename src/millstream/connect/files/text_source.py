@@ -59,9 +59,10 @@ class TextSource(ABC):
     def plan(self, position: dict[str, Any], rows: int) -> tuple[list[Slice], dict[str, Any], bool]:
         file, offset, seq = position["file"], position["offset"], position["seq"]
         order = order_at(position)
-        file = file or self.files.first(order)
+        there = self.files.now(order)
+        file = file or there.first
         while file is not None:
-            later = self.files.after(file, order)
+            later = there.after(file)
             final = later is not None or not self.files.follow
             cut = self._next(file, offset, rows, final)
             if cut is None and later is None:
