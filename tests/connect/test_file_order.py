@@ -62,7 +62,7 @@ def test_a_position_of_before_goes_on_in_its_order(tmp_path: Path, ending: str) 
     for day in (1, 2, 10, 11):
         write(tmp_path / "days", f"{day}.{ending}", day)
     source = open_source("days", "s", SCHEMA, {}, str(tmp_path), follow=False)
-    assert Files(str(tmp_path / "days"), False).all(BY_LETTERS)[1].endswith(f"10.{ending}")
+    assert Files(str(tmp_path / "days"), False).now(BY_LETTERS).names[1].endswith(f"10.{ending}")
     position = {**source.start(), "file": str(tmp_path / "days" / f"1.{ending}")}
     del position["order"]
     rest: list[int] = []
