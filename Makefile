@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test laws spark golden docs figures bench bench-peers demo run clean
+.PHONY: help setup check test laws spark golden docs figures bench bench-latency bench-peers demo run clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -42,6 +42,9 @@ figures: $(READY)  ## draw the pictures of docs/figures that are made from the c
 
 bench: $(READY)  ## measure against Spark's own streaming; writes bench-out/
 	$(BIN)/python -m bench
+
+bench-latency: $(READY)  ## measure from the write of a row to the result it changes; writes bench-out/
+	$(BIN)/python -m bench.latency
 
 bench-peers: $(READY)  ## measure against DuckDB and Flink SQL, which gets .venv-flink of its own
 	$(BIN)/python -m bench.peers
