@@ -12,7 +12,7 @@ from millstream.aggregates.examples import EXAMPLES
 from millstream.algebra.functions import FUNCTIONS
 from millstream.connect.cells import plain
 from millstream.database import Database
-from millstream.database.reference import entries, looked_up
+from millstream.database.reference import FORMS, entries, looked_up
 from millstream.errors import MillstreamError
 from millstream.testing import run_script
 
@@ -49,6 +49,14 @@ def test_one_function(shell: Shell) -> None:
         "aggregate count(*), count(x)",
         "aggregate count(DISTINCT x)",
     ]
+
+
+def test_a_call_and_a_form_of_the_grammar_can_be_looked_up(shell: Shell) -> None:
+    assert looked_up("count(*)") == looked_up("count")
+    assert looked_up("Upper( item )") == looked_up("upper")
+    assert shell("functions", "between") == 0
+    assert shell.out == "x BETWEEN low AND high\n  Whether low <= x and x <= high.\n"
+    assert all(looked_up(name.upper()) == text for name, text in FORMS.items())
 
 
 def test_functions_like_a_pattern() -> None:

@@ -180,3 +180,11 @@ def test_what_needs_no_engine_does_not_load_it() -> None:
         "assert 'pyspark' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("check",), ("explain",), ("functions",)])
+def test_both_names_of_help(shell: Shell, command: tuple[str, ...]) -> None:
+    assert shell(*command, "--help") == 0
+    text = shell.out
+    assert shell(*command, "-h") == 0
+    assert shell.out == text and "Usage:" in text

@@ -101,6 +101,17 @@ def test_the_log_of_a_run(shell: Shell, bids: Path) -> None:
     assert shell.err.count("8 rows read, 1 late") == 1, "the summary is not said twice"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
+def test_a_log_that_cannot_be_written_is_told_once_and_the_run_goes_on(
+    shell: Shell, bids: Path
+) -> None:
+    query = "SELECT Istream(item) FROM bids [Now]"
+    assert shell("run", bids, *LOCAL, "--log", "/dev/full", "-e", query) == 0
+    assert shell.err.count("--log cannot write") == 1
+    assert '--log cannot write "/dev/full": no space left on device; the run goes on' in shell.err
+    assert "Traceback" not in shell.err and "lamp" in shell.out
+
+
 def test_the_log_in_python(bids: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "millstream"):
         database = Database(base=str(bids.parent))

@@ -33,7 +33,7 @@ def test_a_bare_query_above_another_leaves_it_its_name_and_its_rows(script: Scri
     script.path.write_text(STREAM + BUSY + TOP + CHEAP + DEAR)
     more(script, "4,kite,7\n5,kite,40\n")
     code, said = script.run(capfd)
-    assert code == 0 and 'query "q2" is new on this checkpoint' in said
+    assert code == 0 and 'query "q2" is new since the last run' in said
     assert script.rows("q1") == ["1,lamp,20", "3,lamp,30", "5,kite,40"]
     assert script.rows("q2") == ["4,kite,7"]
 
@@ -45,7 +45,7 @@ def test_a_bare_query_that_is_gone_leaves_its_file_and_its_number(script: Script
     more(script, "4,kite,7\n5,kite,40\n")
     code, said = script.run(capfd)
     assert code == 0
-    assert 'query "q1" of this checkpoint is gone: its state is dropped, its result stays' in said
+    assert 'query "q1" of the last run is gone: its state is dropped, its result stays' in said
     assert script.rows("q1") == ["2,vase,5"]
     assert script.rows("q2") == ["1,lamp,20", "3,lamp,30", "5,kite,40"]
     assert script.rows("q3") == ["4,kite"]

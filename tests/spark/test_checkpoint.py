@@ -127,8 +127,8 @@ def test_another_computation_is_refused_and_restarted_when_asked(runs: Run, whol
     runs.go(changed, restart=("recent",))
     assert runs.notices == [
         'query "recent" begins with the content it has now; its earlier result is kept',
-        'query "q6" is new on this checkpoint: it begins with the content it has now',
-        'query "q1" of this checkpoint is gone: its state is dropped, its result stays',
+        'query "q6" is new since the last run: it begins with the content it has now',
+        'query "q1" of the last run is gone: its state is dropped, its result stays',
     ]
     after = files(runs.folder / "out")
     assert after["recent.changes.1.csv"] == before["recent.changes.csv"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,24 @@ class OnScreen(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.name not in (NOTICES.name, SUMMARY.name):
             screen.say(self.format(record))
+
+
+class InFile(logging.FileHandler):
+    """Writes the log to a file; one that cannot be written is told once, and the run goes on."""
+
+    failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if not self.failed:
+            self.failed = True
+            reason = str(getattr(sys.exception(), "strerror", None) or sys.exception()).lower()
+            screen.say(f'--log cannot write "{self.baseFilename}": {reason}; the run goes on')
+
+    def close(self) -> None:
+        try:
+            super().close()
+        except OSError:
+            self.failed = True
 
 
 @contextmanager
@@ -50,7 +69,7 @@ def logging_to(file: Path | None, verbose: bool) -> Iterator[None]:
 
 def _opened(file: Path) -> logging.Handler:
     try:
-        return logging.FileHandler(file, encoding="utf-8")
+        return InFile(file, encoding="utf-8")
     except OSError as error:
         reason = str(error.strerror or error).lower()
         raise MillstreamError(

@@ -16,6 +16,7 @@ from millstream.errors import MillstreamError, closest
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Continuous queries over streams on Spark, in one language.",
 )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from millstream.algebra.time import Domain, spell_instant
 from millstream.database.metrics import FIRST_STAMP, final_instant, lag_at
+from millstream.engine.summary import rows_said
 
 UNREAD = 141
 """The exit code when nobody reads standard output any more, as for a process that SIGPIPE ends."""
@@ -111,10 +112,10 @@ def progress_line(report: Any, rows: int) -> str:
     took = f"{report.seconds * 1e3:,.0f} ms"
     where = " on executors" if report.place == "executors" else ""
     parts = [
-        f"batch {report.number}: {report.rows:,} rows read in {took}{where}",
-        f"{rows:,} rows in all",
+        f"batch {report.number}: {rows_said(report.rows)} read in {took}{where}",
+        f"{rows_said(rows)} in all",
         reached(report.clock),
-        f"state {report.state_rows:,} rows",
+        f"state {rows_said(report.state_rows)}",
     ]
     return ", ".join(parts)
 

@@ -40,6 +40,17 @@ TYPES = (INTEGER, DOUBLE, pa.decimal128(8, 2), STRING, BOOLEAN, TIMESTAMP, DATE,
 ROW = {"name": "'lamp'", "ts": "2024-05-01 10:20:30"}
 BIDS = "over bids of 20 for a lamp, 5 for a vase and 35 for a lamp"
 NEAR, MOST_NEAR = 0.8, 3
+FORMS = {
+    "case": "CASE WHEN condition THEN value … [ELSE value] END\n"
+    "CASE x WHEN value THEN value … [ELSE value] END\n"
+    "  The value of the first condition that is true, or NULL without ELSE.",
+    "cast": "CAST(x AS type), x::type\n"
+    "  The value in another type; TRY_CAST gives NULL if it is none.",
+    "between": "x BETWEEN low AND high\n  Whether low <= x and x <= high.",
+    "in": "x IN (value, …), x IN (SELECT …)\n  Whether x is one of these values.",
+    "exists": "EXISTS (SELECT …)\n  Whether the query has a row.",
+}
+"""What is part of the grammar, and no function, though people look it up."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +93,15 @@ def listed(kind: str | None = None, like: str | None = None) -> str:
 
 
 def looked_up(name: str) -> str:
-    """All that is told of the function of a name, or of the several that share it."""
-    found = [entry for entry in entries() if name.lower() in entry.names]
+    """All that is told of the function of a name, or of the several that share it.
+
+    The name may stand with arguments, as in a query.
+    """
+    word = name.lower().strip()
+    word = word.partition("(")[0].strip() if word.endswith(")") and word[0].isalpha() else word
+    found = [entry for entry in entries() if word in entry.names]
+    if not found and word in FORMS:
+        return FORMS[word]
     if not found:
         raise unknown(name)
     return "\n".join(map(_described, found))

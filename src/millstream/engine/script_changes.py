@@ -91,7 +91,7 @@ def notices(commit: Commit, job: Job, kept: Commit, opening: Set[str]) -> list[N
         if name in kept.gone:
             said.append(Notice(f'query "{name}" {how}; its earlier result is kept'))
         elif name not in kept.queries:
-            said.append(Notice(f'query "{name}" is new on this checkpoint: it {how}'))
+            said.append(Notice(f'query "{name}" is new since the last run: it {how}'))
     if commit.rules != job.settings.rules:
         said.append(Notice(f"rules = {commit.rules} is kept from the checkpoint"))
     said += [
@@ -100,7 +100,7 @@ def notices(commit: Commit, job: Job, kept: Commit, opening: Set[str]) -> list[N
         if kept.queries.get(name) == now.get(name)
     ]
     said += [
-        Notice(f'query "{name}" of this checkpoint is gone: its state is dropped, its result stays')
+        Notice(f'query "{name}" of the last run is gone: its state is dropped, its result stays')
         for name in commit.queries
         if name not in now
     ]

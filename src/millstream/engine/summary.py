@@ -71,7 +71,7 @@ class StreamSummary:
     def lines(self, name: str) -> list[str]:
         """The summary of the stream of this name as people read it."""
         refused = [f"{n:,} {word}" for n, word in ((self.late, "late"), (self.bad, "bad")) if n]
-        lines = [", ".join([f'stream "{name}": {_rows(self.rows)} read', *refused])]
+        lines = [", ".join([f'stream "{name}": {rows_said(self.rows)} read', *refused])]
         for kind, reason in self.most_frequent:
             row = " ".join(reason.row.split())
             row = row if len(row) <= ROW_SHOWN else row[:ROW_SHOWN] + "…"
@@ -90,9 +90,9 @@ class QuerySummary:
     def line(self, name: str) -> str:
         """The summary of the query of this name as people read it."""
         if self.held is None:
-            return f'query "{name}": {_rows(self.emitted)} emitted'
+            return f'query "{name}": {rows_said(self.emitted)} emitted'
         changes = f", {self.emitted:,} changes emitted" if self.emitted else ""
-        return f'query "{name}": {_rows(self.held)} at the end{changes}'
+        return f'query "{name}": {rows_said(self.held)} at the end{changes}'
 
 
 @dataclass(frozen=True)
@@ -172,5 +172,6 @@ def _count(reasons: dict[str, Reason], errors: pa.RecordBatch) -> None:
         reasons[kind] = replace(first_one, rows=known.rows + rows)
 
 
-def _rows(count: int) -> str:
+def rows_said(count: int) -> str:
+    """So many rows, in words."""
     return f"{count:,} row{'' if count == 1 else 's'}"
