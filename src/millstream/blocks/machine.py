@@ -21,6 +21,10 @@ class Ending(Enum):
     EACH = "after every tuple"
     """The unbounded window of a base version: TERMINATE runs after every tuple."""
 
+    WANTED = "after every tuple whose result counts"
+    """A base version over a slot: TERMINATE runs after the tuple that ends the slot, and only
+    there (see `Fed.wanted`)."""
+
     LAST = "after the last tuple"
     """An instance is fed all its tuples in one step, TERMINATE runs, and it is over."""
 
