@@ -37,6 +37,9 @@ class Frame:
     It is driven by arrivals: before a tuple enters, those that it drives out expire. An `active`
     one is driven from outside instead: every tuple that time drives out is an event of its own,
     which names it by its number; one that the author has deleted by then is passed over.
+
+    What EXPIRE returns counts if the tuple that leaves is an event of its own; a window that is
+    driven by arrivals gives rows for these only.
     """
 
     rows: int | None = None
@@ -104,7 +107,8 @@ class Machine(Protocol):
     """What runs a routine in one way.
 
     Law: the native and the general machine of a routine give the same rows in the same order, and
-    keep the same instances, however events are cut into steps.
+    keep the same instances (see `Layout`), however events are cut into steps. Both add doubles up
+    in pairs (`docs/design/exact-sums.md`), in the order of the rows, so that sums are the same.
     """
 
     @property
