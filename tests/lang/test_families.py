@@ -7,17 +7,19 @@ from dataclasses import dataclass
 import pytest
 
 from millstream.errors import MillstreamError
-from millstream.lang import parse_script, statements, to_sql
+from millstream.lang import parse_script, routines, statements, to_sql
 from millstream.lang.families import all_statements
 from millstream.lang.families.all_statements import FAMILIES, WRITERS
 from millstream.lang.families.family import Family
 from millstream.lang.parser import Parser
 from millstream.lang.statements import Named, QueryStatement, Statement
 
+MODULES = (statements.__name__, routines.__name__)
+
 
 def kinds(base: type) -> set[type]:
     """The statements of the language: classes that no other derives from."""
-    below = [kind for kind in base.__subclasses__() if kind.__module__ == statements.__name__]
+    below = [kind for kind in base.__subclasses__() if kind.__module__ in MODULES]
     return set().union(*map(kinds, below)) if below else {base}
 
 

@@ -15,6 +15,17 @@ from millstream.lang.interval import Interval, interval_from_text, interval_of
 from millstream.lang.nodes import StreamWindow, ToStream, TypeName
 from millstream.lang.places import name_place_of, place_of
 from millstream.lang.printing import to_sql
+from millstream.lang.routines import (
+    BlockDelete,
+    BlockInsert,
+    BlockLoad,
+    BlockStatement,
+    BlockUpdate,
+    CreateForeignAggregate,
+    CreateRoutine,
+    LocalTableDef,
+    Section,
+)
 from millstream.lang.script import Unread, parse_each, parse_script
 from millstream.lang.statements import (
     ColumnDef,
@@ -38,7 +49,14 @@ from millstream.lang.statements import (
 )
 
 __all__ = [
+    "BlockDelete",
+    "BlockInsert",
+    "BlockLoad",
+    "BlockStatement",
+    "BlockUpdate",
     "ColumnDef",
+    "CreateForeignAggregate",
+    "CreateRoutine",
     "CreateStream",
     "CreateStreamAs",
     "CreateTable",
@@ -51,8 +69,10 @@ __all__ = [
     "Explain",
     "Insert",
     "Interval",
+    "LocalTableDef",
     "Modification",
     "QueryStatement",
+    "Section",
     "Set",
     "Show",
     "Statement",

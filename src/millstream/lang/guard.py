@@ -27,7 +27,7 @@ _PIECES = re.compile(
     | (?P<prefix> [-+~!] )
     | (?P<unfinished> /\* | ['"`] )
     | (?P<end> ; )
-    | (?P<symbol> [&^:,.=><%|/*?@\#\\] )
+    | (?P<symbol> [&^:,.=><≤≥≠%|/*?@\#\\] )
     | (?P<other> . )
     """,
     re.VERBOSE | re.DOTALL,
@@ -63,6 +63,7 @@ def check_script(text: str) -> None:
 def spans(text: str) -> Iterator[Span]:
     """The statements of a script, each with what is refused in it.
 
+    A semicolon ends a statement, unless it stands in braces; a closing brace ends one without.
     One pass over the text, whatever is in it: the parser behind it recurses, this does not.
     """
     if len(text) > LONGEST_SCRIPT:
@@ -76,7 +77,7 @@ def spans(text: str) -> Iterator[Span]:
             Place(text, zero, zero + 1),
             hint="Save the script as UTF-8 text.",
         )
-    start = depth = run = 0
+    start = depth = braces = run = 0
     fault: MillstreamError | None = None
     for match in _PIECES.finditer(text):
         kind, piece = match.lastgroup, match.group()
@@ -88,10 +89,13 @@ def spans(text: str) -> Iterator[Span]:
             depth += 1
         elif kind == "close" or word == "END":
             depth = max(0, depth - 1)
-        elif kind == "end":
+        braces = max(0, braces + (piece == "{") - (piece == "}"))
+        if kind == "end" and braces:
+            depth = braces
+        elif kind == "end" or (piece == "}" and not braces):
             yield Span(start, match.end(), fault)
             start, depth, fault = match.end(), 0, None
-        elif kind in ("unfinished", "other"):
+        if kind in ("unfinished", "other"):
             fault = fault or _unreadable(text, match)
         if kind == "unfinished":
             break

@@ -15,7 +15,7 @@ from millstream.lang.dialect import Millstream
 from millstream.lang.grammar.faults import SyntaxFault
 from millstream.lang.guard import Span, check_script, check_tree, deep_stack, spans
 from millstream.lang.parser import Parser
-from millstream.lang.statements import Modification, Statement
+from millstream.lang.statements import Statement
 
 _BEFORE_SIGN = re.compile(
     r"""'[^']*'|"[^"]*"|`[^`]*`|--[^\n]*|/\*.*?\*/"""
@@ -23,6 +23,9 @@ _BEFORE_SIGN = re.compile(
     re.DOTALL,
 )
 """A number with an exponent before a sign; strings, names and comments are passed over."""
+
+
+_BRACES = {TokenType.L_BRACE: 1, TokenType.R_BRACE: -1}
 
 
 def parse_script(text: str) -> tuple[Statement, ...]:
@@ -85,12 +88,15 @@ def _split(text: str) -> list[list[Token]]:
     except SqlglotError as error:
         raise MillstreamError("the script cannot be cut into words", Place(text, 0, 1)) from error
     statements: list[list[Token]] = [[]]
+    braces = 0
     for token in tokens:
         token.comments = []
-        if token.token_type == TokenType.SEMICOLON:
-            statements.append([])
-        else:
+        ends = not braces and token.token_type == TokenType.SEMICOLON
+        before, braces = braces, max(0, braces + _BRACES.get(token.token_type, 0))
+        if not ends:
             statements[-1].append(token)
+        if ends or before > braces == 0:
+            statements.append([])
     return [statement for statement in statements if statement]
 
 
@@ -136,7 +142,7 @@ def _parse_statement(tokens: list[Token], text: str) -> Statement:
     except Exception as error:  # whatever else sqlglot stumbles over is the author's syntax
         raise MillstreamError("the statement cannot be read here", parser.place_at()) from error
     query = getattr(statement, "query", None)
-    trees = statement.trees if isinstance(statement, Modification) else (query,) if query else ()
+    trees = getattr(statement, "trees", (query,) if query else ())
     for tree in trees:
         check_tree(tree, statement.place)
     return statement

@@ -14,6 +14,10 @@ OPERATORS = {
     "<=": TokenType.LTE,
     ">=": TokenType.GTE,
     "<=>": TokenType.NULLSAFE_EQ,
+    "≤": TokenType.LTE,
+    "≥": TokenType.GTE,
+    "≠": TokenType.NEQ,
+    "->": TokenType.ARROW,
     "||": TokenType.DPIPE,
     "::": TokenType.DCOLON,
 }

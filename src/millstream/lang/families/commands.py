@@ -17,7 +17,7 @@ from millstream.lang.statements import (
 )
 from millstream.lang.tokens import quoted
 
-KINDS = ("STREAM", "VIEW", "TABLE", "QUERY")
+KINDS = ("STREAM", "VIEW", "TABLE", "QUERY", "AGGREGATE", "FUNCTION")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS", "FUNCTIONS", "AGGREGATES")
 STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND")
 

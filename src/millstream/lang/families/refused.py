@@ -8,7 +8,6 @@ from millstream.lang.grammar.grammar import Grammar
 NOT_YET = {
     "MERGE": "Write INSERT: a row replaces the one of its KEY.",
     "REGISTER": "Write CREATE STREAM name (columns) SOURCE '…'.",
-    "AGGREGATE": "Use one of the built-in aggregates.",
     "VALUES": "Write SELECT.",
     "TABLE": "Write CREATE TABLE, or TABLE and the name of a table.",
     "VIEW": "Write CREATE VIEW.",
@@ -67,7 +66,6 @@ CREATIONS = {
     "DATABASE": "Leave it out: there is one database.",
     "SCHEMA": "Leave it out: there is one database.",
     "CATALOG": "Leave it out: there is one database.",
-    "FUNCTION": "Write the expression in a view.",
     "TYPE": "Use one of the types that there are.",
 }
 """What CREATE makes elsewhere; {name} is its name."""

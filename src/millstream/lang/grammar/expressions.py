@@ -15,6 +15,15 @@ from millstream.lang.grammar.core import Core
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
 
+_CALLS = (exp.Anonymous, exp.Filter, exp.Window)
+"""What may give several columns: a point or an arrow behind it names one of them."""
+
+
+def _member(this: exp.Expr, field: exp.Expr) -> exp.Dot:
+    """`f(x)->column`, which is the same as `f(x).column`."""
+    return exp.Dot(this=this, expression=field.this if isinstance(field, exp.Column) else field)
+
+
 def _call_like(name: str) -> Callable[[Any, Any], exp.Expr]:
     """Read `a RLIKE b` as the call `regexp_like(a, b)`."""
 
@@ -38,6 +47,7 @@ class Expressions(Core):
     COLUMN_OPERATORS: ClassVar = {
         TokenType.DOT: None,
         TokenType.DCOLON: lambda self, this, to: self.expression(exp.Cast(this=this, to=to)),
+        TokenType.ARROW: lambda self, this, field: self.expression(_member(this, field)),
     }
     FACTOR: ClassVar = {
         TokenType.DIV: exp.IntDiv,
@@ -86,6 +96,10 @@ class Expressions(Core):
     def _parse_column(self) -> exp.Expr | None:
         first = self._curr
         column = super()._parse_column()
+        if isinstance(column, exp.Dot) and isinstance(column.this, _CALLS):
+            if isinstance(column.expression, exp.Identifier):
+                return column
+            self.fail("expected the name of a column of the result", self._prev)
         if isinstance(column, exp.Dot) or (column is not None and column.args.get("catalog")):
             error = MillstreamError(
                 "a column has at most three parts", hint="Write column, or alias.column."
@@ -159,6 +173,9 @@ class Expressions(Core):
         if this.is_star and self._match(TokenType.ALIAS, advance=False):
             self.fail("* takes no alias", hint="Name the columns to give them other names.")
         if self._match(TokenType.ALIAS):
+            if self._match(TokenType.L_PAREN, advance=False):
+                names = self._parse_wrapped_id_vars()
+                return self.expression(exp.Aliases(this=this, expressions=names))
             alias: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
         elif explicit or this.is_star:
             return this
