@@ -16,10 +16,11 @@ import pyarrow.compute as pc
 
 from millstream.algebra.spellings import rounded
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, TIMESTAMP
-from millstream.columns.keys import same_values
+from millstream.columns.keys import hashes_of, same_values
 
 _EXACT = 2.0**53
 _LARGEST = 2.0**63
+_GOLDEN = np.int64(0x9E3779B9)
 _MILLION = pa.scalar(Decimal(1_000_000), pa.decimal128(7, 0))
 
 
@@ -95,6 +96,18 @@ def multiply(left: pa.Array, right: pa.Array) -> pa.Array:
     if INTERVAL in (left.type, right.type):
         return pc.multiply_checked(left.cast(INTEGER), right.cast(INTEGER)).cast(INTERVAL)
     return pc.multiply_checked(left, right)
+
+
+def hashed(values: pa.Array, *seed: pa.Array) -> pa.Array:
+    """A number of 31 bits that equal values share, in every run; NULL for NULL.
+
+    The seed moves by a constant, so that 0 under seed 0 is mixed like any other value.
+    """
+    seeds = seed[0] if seed else pa.repeat(pa.scalar(0), len(values))
+    moved = pa.array(seeds.fill_null(0).to_numpy(zero_copy_only=False) + _GOLDEN)
+    mixed = hashes_of([values, moved], len(values)).view(np.uint64) >> np.uint64(33)
+    unknown = pc.or_(pc.is_null(values), pc.is_null(seeds))
+    return pc.if_else(unknown, pa.scalar(None, INTEGER), pa.array(mixed).cast(INTEGER))
 
 
 def _wide(compute: Callable[..., Any], left: pa.Array, right: pa.Array) -> pa.Array:

@@ -45,6 +45,10 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "starts_with": ("whether it begins so", "startswith(name, 'la')"),
     "ends_with": ("whether it ends so", "endswith(name, 'la')"),
     "contains": ("whether part is in it", "contains(name, 'am')"),
+    "hash": (
+        "a whole number from 0 to 2147483647 that equal values share, another for another seed",
+        "hash('lamp', 1)",
+    ),
     "abs": ("without its sign", "abs(-3)"),
     "sign": ("-1, 0 or 1", "sign(-2.5)"),
     "round": ("to the digits after the point, half away from zero", "round(2.345, 1)"),

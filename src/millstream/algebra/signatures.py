@@ -154,6 +154,15 @@ def anything(types: Types) -> Signature | None:
     return (tuple(types), BOOLEAN) if len(types) == 1 else None
 
 
+def hashing(types: Types) -> Signature | None:
+    """Anything but a list, and a whole number beside it."""
+    if not types or len(types) > 2 or pa.types.is_list(types[0]):
+        return None
+    if len(types) == 2 and types[1] != INTEGER:
+        return None
+    return tuple(types), INTEGER
+
+
 def number(types: Types) -> Signature | None:
     """One number, and the same type back."""
     if len(types) != 1 or not (is_numeric(types[0]) or pa.types.is_null(types[0])):
