@@ -15,6 +15,8 @@ from millstream.algebra.lengths import UNITS
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
+from millstream.blocks.routine import Routine
+from millstream.blocks.versions import Versions
 from millstream.errors import MillstreamError, closest
 from millstream.operators import Scan, StaticTable, TableScan
 
@@ -185,6 +187,10 @@ class Catalog:
 
     entries: dict[str, Entry] = field(default_factory=dict)
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
+    routines: dict[str, Versions] = field(default_factory=dict)
+    """Aggregates of one's own and table functions by name, in lower case; they hide built-ins."""
+    called: dict[str, Routine] = field(default_factory=dict)
+    """The routines that plans call, by name and digest: for who reads the text of such a plan."""
     reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """For every reader, by its name in lower case, the names it reads, in lower case."""
     _readers: dict[str, tuple[Reader, ...]] = field(default_factory=dict)
@@ -192,7 +198,12 @@ class Catalog:
     def copy(self) -> Catalog:
         """A catalog that can be changed without changing this one."""
         return Catalog(
-            dict(self.entries), dict(self.aggregates), dict(self.reads), dict(self._readers)
+            dict(self.entries),
+            dict(self.aggregates),
+            dict(self.routines),
+            dict(self.called),
+            dict(self.reads),
+            dict(self._readers),
         )
 
     def without(self, names: Collection[str]) -> Catalog:
@@ -251,6 +262,15 @@ class Catalog:
         if aggregate.name.lower() in self.aggregates:
             raise MillstreamError(f'aggregate "{aggregate.name}" exists already')
         self.aggregates[aggregate.name.lower()] = aggregate
+
+    def put_routine(self, routine: Routine) -> None:
+        """Let a name mean this routine, beside the versions of other kinds that it has."""
+        name = routine.name.lower()
+        self.routines[name] = self.routines.get(name, Versions()).with_version(routine)
+
+    def versions(self, name: str) -> Versions | None:
+        """The routines of a name."""
+        return self.routines.get(name.lower())
 
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name: one that is held here, or a built-in."""
