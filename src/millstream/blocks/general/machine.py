@@ -1,0 +1,235 @@
+"""The general machine: a routine as closures over Python values, one event after the other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.blocks.general.instances import SLOTS, Kept, Tables, nothing, tables_of
+from millstream.blocks.general.library import DEEPEST, Library, TooDeep
+from millstream.blocks.general.scope import RETURNED, SQLCODE, WINDOW, Frame
+from millstream.blocks.general.table import Journal, take_back
+from millstream.blocks.general.values import Row, batch_of, from_arrow
+from millstream.blocks.machine import Ending, Failure, Fed, Instances, Ran
+from millstream.blocks.machine import Frame as Bounds
+from millstream.blocks.routine import Routine
+
+UNBOUNDED = Bounds()
+DEEP = DEEPEST * 60
+"""Python's own limit while routines run that call others."""
+
+
+class GeneralMachine:
+    """Runs every routine.
+
+    State: whether an instance has begun, its `sqlcode`, its tables, and `inwindow` where its
+    blocks look at it, or where an arrival gives what EXPIRE returns. Cost: the events and what
+    their statements read; and in every step the rows that instances with events keep.
+    """
+
+    def __init__(
+        self,
+        routine: Routine,
+        ending: Ending = Ending.NEVER,
+        frame: Bounds = UNBOUNDED,
+        calls: Mapping[str, Routine] | None = None,
+    ) -> None:
+        self.routine, self.ending, self.frame = routine, ending, frame
+        self._library = Library(routine, routine.calls if calls is None else calls)
+        self._compiled = self._library.outermost
+        bounded = frame.rows is not None or frame.length is not None
+        self._expires = bool(routine.expire) and bounded and not frame.active
+        self._holds_window = self._compiled.uses_window or (
+            self._expires and routine.returns_on_expire
+        )
+        self._can_fail = bool(self._library.compiled)
+        self._tables = tables_of(self._compiled, self._holds_window)
+
+    @property
+    def slots(self) -> pa.Schema:
+        return SLOTS
+
+    @property
+    def tables(self) -> Tables:
+        return self._tables
+
+    @property
+    def returns(self) -> pa.Schema:
+        return pa.schema(self.routine.returns)
+
+    @property
+    def takes_leavers(self) -> bool:
+        return self.frame.active or (self._expires and not self._holds_window)
+
+    @property
+    def nothing(self) -> Instances:
+        """What is kept before the first step."""
+        return nothing(self._tables)
+
+    def run(self, fed: Fed, before: Instances, count: int) -> Ran:
+        """Take the events of a step; there are `count` instances."""
+        starts = fed.order.starts
+        touched = np.diff(starts) > 0
+        kept = Kept(self._compiled, self._tables, before, touched, count)
+        step = _Step(self, fed, kept)
+        with _deep(self._can_fail):
+            for instance in np.flatnonzero(touched).tolist():
+                step.take(instance, int(starts[instance]), int(starts[instance + 1]))
+        rows = batch_of(step.rows, self.returns)
+        return Ran(kept.after(), np.array(step.events, np.int64), rows, tuple(step.failed))
+
+
+@contextmanager
+def _deep(needed: bool) -> Iterator[None]:
+    """Room for calls inside calls."""
+    before = sys.getrecursionlimit()
+    if not needed or before >= DEEP:
+        yield
+        return
+    sys.setrecursionlimit(DEEP)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@dataclass
+class _Step:
+    """One step of a machine: what it is fed, as lists, and what it has returned so far."""
+
+    machine: GeneralMachine
+    fed: Fed
+    kept: Kept
+    rows: list[Row] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        fed, compiled = self.fed, self.machine._compiled
+        self.event = fed.order.event.tolist()
+        columns = [from_arrow(column) for column in fed.arguments]
+        self.arguments: list[Row] = list(zip(*columns)) if columns else [()] * len(self.event)
+        self.number = fed.number.tolist()
+        self.instant = fed.order.instant.tolist()
+        self.wanted = None if fed.wanted is None else fed.wanted.tolist()
+        self.frame: Frame = compiled.frame(None, 0)
+        self.journal: Journal | None = [] if self.machine._can_fail else None
+        self.first = compiled.first_argument
+        self.stop = self.first + len(compiled.arguments)
+
+    def take(self, instance: int, start: int, stop: int) -> None:
+        """Take the events of an instance."""
+        frame, arrivals, journal = self.frame, self.fed.order.arrivals, self.journal
+        returned, rows, events, wanted = frame[RETURNED], self.rows, self.events, self.wanted
+        begun = self.kept.load(instance, frame, journal)
+        last: tuple[int, Row] | None = None
+        for event in self.event[start:stop]:
+            code = frame[SQLCODE]
+            try:
+                if event < arrivals:
+                    self._arrive(event, begun)
+                    begun, last = True, (event, self.arguments[event])
+                elif begun:
+                    self._leave(event)
+            except (TooDeep, RecursionError) as error:
+                self._fail(event, error, code)
+            if returned:
+                if wanted is None or wanted[event]:
+                    events.extend([event] * len(returned))
+                    rows.extend(returned)
+                returned.clear()
+            if journal:
+                journal.clear()
+        if self.machine.ending is Ending.LAST:
+            self._end(last)
+            begun = False
+        self.kept.store(instance, frame, begun)
+
+    def _arrive(self, event: int, begun: bool) -> None:
+        machine, frame, compiled = self.machine, self.frame, self.machine._compiled
+        row = self.arguments[event]
+        if machine._holds_window:
+            number, instant = self.number[event], self.instant[event]
+            if begun:
+                self._drive_out(number, instant)
+            frame[self.first : self.stop] = row
+            if not begun:
+                compiled.begin(frame, self.journal)
+            frame[WINDOW].enter(number, instant, row)
+        else:
+            frame[self.first : self.stop] = row
+            if not begun:
+                compiled.begin(frame, self.journal)
+        for statement in compiled.iterate if begun else compiled.initialize:
+            statement(frame)
+        if machine.ending is Ending.EACH:
+            for statement in compiled.terminate:
+                statement(frame)
+
+    def _drive_out(self, number: int, instant: int) -> None:
+        """The tuples that an arrival drives out, the oldest first."""
+        bounds = self.machine.frame
+        if bounds.active:
+            return
+        window = self.frame[WINDOW]
+        if bounds.rows is not None:
+            while (at := window.oldest()) is not None and at <= number - bounds.rows:
+                self._expire(at)
+        if bounds.length is not None:
+            while (at := window.oldest()) is not None:
+                if window.instants[at] >= instant - bounds.length:
+                    break
+                self._expire(at)
+        window.forget()
+
+    def _expire(self, number: int) -> None:
+        frame = self.frame
+        frame[self.first : self.stop] = frame[WINDOW].rows[number]
+        for statement in self.machine._compiled.expire:
+            statement(frame)
+        frame[WINDOW].delete((number,))
+
+    def _leave(self, event: int) -> None:
+        """A tuple leaves that the machine is told of."""
+        if not self.machine.takes_leavers:
+            return
+        frame = self.frame
+        if self.machine._holds_window:
+            if self.number[event] in frame[WINDOW].rows:
+                self._expire(self.number[event])
+                frame[WINDOW].forget()
+            return
+        frame[self.first : self.stop] = self.arguments[event]
+        for statement in self.machine._compiled.expire:
+            statement(frame)
+
+    def _fail(self, event: int, error: Exception, code: int) -> None:
+        """Take back what an event has done."""
+        reason = str(error) if isinstance(error, TooDeep) else "calls are nested too deep"
+        self.failed.append(Failure(event, reason))
+        self.frame[RETURNED].clear()
+        self.frame[SQLCODE] = code
+        if self.journal is not None:
+            take_back(self.journal)
+
+    def _end(self, last: tuple[int, Row] | None) -> None:
+        """TERMINATE, with the arguments of the last tuple that was taken."""
+        if last is None:
+            return
+        event, row = last
+        frame, returned = self.frame, self.frame[RETURNED]
+        frame[self.first : self.stop] = row
+        try:
+            for statement in self.machine._compiled.terminate:
+                statement(frame)
+        except (TooDeep, RecursionError) as error:
+            self._fail(event, error, 0)
+        if self.wanted is None or self.wanted[event]:
+            self.events.extend([event] * len(returned))
+            self.rows.extend(returned)
+        returned.clear()
