@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 
 from millstream.algebra.expressions import Call, Case, Cast, Literal
 from millstream.blocks.general import leaves, scalars, selects, subqueries
@@ -15,16 +14,16 @@ from millstream.blocks.general.scope import (
     SQLCODE,
     WINDOW,
     Frame,
-    Layout,
     Places,
     Rows,
     Scope,
+    Shape,
     Ways,
 )
 from millstream.blocks.general.statements import Run, block
 from millstream.blocks.general.table import Journal, Table, Window
 from millstream.blocks.general.values import Row
-from millstream.blocks.general.walk import parts
+from millstream.blocks.layout import Layout
 from millstream.blocks.leaves import (
     Among,
     Argument,
@@ -36,8 +35,8 @@ from millstream.blocks.leaves import (
     Scalar,
     SqlCode,
 )
-from millstream.blocks.queries import Combined, Local, Query, Select, Values
-from millstream.blocks.routine import INWINDOW, Block, Delete, Routine, Update
+from millstream.blocks.queries import Combined, Query, Select, Values
+from millstream.blocks.routine import Block
 
 WAYS: Ways = {
     Literal: leaves.literal,
@@ -61,43 +60,43 @@ WAYS: Ways = {
 
 
 class Compiled:
-    """A routine whose instances are frames.
+    """A routine whose instances are frames; `uses_window` says whether its blocks look at
+    `inwindow`.
 
-    `uses_window` says whether its blocks look at `inwindow` in another way than at the tuple that
-    leaves. Compiled in two steps, so that a routine can call itself: `complete` makes the blocks.
+    Made in two steps, so that a routine can call itself: `complete` compiles the blocks.
     """
 
-    def __init__(self, layout: Layout) -> None:
-        routine = layout.routine
-        self.layout, self.routine = layout, routine
-        self.uses_window = _uses_window(routine)
-        self.arguments = list(layout.arguments.values())
+    def __init__(self, shape: Shape) -> None:
+        routine = shape.routine
+        self.shape, self.routine = shape, routine
+        self.uses_window = Layout(routine, None).held
+        self.arguments = list(shape.arguments.values())
         self.first_argument = WINDOW + 1
-        self.tables = [layout.tables[table.name].slot for table in routine.tables]
+        self.tables = [shape.tables[table.name].slot for table in routine.tables]
         self.is_complete = False
 
     def complete(self) -> None:
         if self.is_complete:
             return
         self.is_complete = True
-        routine, layout = self.routine, self.layout
+        routine, shape = self.routine, self.shape
         self._begins = [
             None if table.begins is None else self._query(table.begins) for table in routine.tables
         ]
         self.initialize = self._block(routine.initialize)
         self.iterate = self._block(routine.iterate)
         self.terminate = self._block(routine.terminate or ())
-        self.expire = block(routine.expire or (), layout, WAYS, expiring=True)
+        self.expire = block(routine.expire or (), shape, WAYS, expiring=True)
 
     def _block(self, statements: Block) -> tuple[Run, ...]:
-        return block(statements, self.layout, WAYS)
+        return block(statements, self.shape, WAYS)
 
     def _query(self, query: Query) -> Rows:
-        return Scope(self.layout, WAYS, Places(self.layout.base)).query(query)
+        return Scope(self.shape, WAYS, Places(self.shape.base)).query(query)
 
     def frame(self, around: Frame | None, depth: int) -> Frame:
         """A frame without arguments and tables."""
-        frame: Frame = [None] * self.layout.size
+        frame: Frame = [None] * self.shape.size
         frame[SQLCODE], frame[PARENT], frame[DEPTH] = 0, around, depth
         frame[LIVE], frame[RETURNED] = frame, []
         return frame
@@ -110,7 +109,7 @@ class Compiled:
         for slot, begins in zip(self.tables, self._begins):
             frame[slot] = Table((), journal)
             if begins is not None:
-                frame[self.layout.base :] = [None] * (len(frame) - self.layout.base)
+                frame[self.shape.base :] = [None] * (len(frame) - self.shape.base)
                 frame[slot] = Table(begins.all(frame), journal)
 
     def feed(self, frame: Frame, rows: Sequence[Row], newest: bool) -> list[Row]:
@@ -130,27 +129,3 @@ class Compiled:
         for statement in self.terminate if rows else ():
             statement(frame)
         return returned
-
-
-def _uses_window(routine: Routine) -> bool:
-    """Whether anything but `oldest()` in EXPIRE looks at `inwindow`."""
-    others = (routine.initialize, routine.iterate, routine.terminate or (), routine.tables)
-    return (
-        any(isinstance(part, Oldest) for part in parts(others))
-        or any(_is_window(part, 0) for part in parts((*others, routine.expire or ())))
-        or any(_is_window(part, 1) for part in parts(_statements_inside(routine)))
-    )
-
-
-def _statements_inside(routine: Routine) -> tuple[object, ...]:
-    inner = chain.from_iterable((*r.statements(), *_statements_inside(r)) for r in routine.inner)
-    return tuple(inner)
-
-
-def _is_window(part: object, depth: int) -> bool:
-    """Whether it is `inwindow`, so many routines around or more."""
-    if isinstance(part, Local):
-        return part.name == INWINDOW and min(part.depth, 1) == depth
-    if isinstance(part, Update | Delete):
-        return part.table == INWINDOW and min(part.depth, 1) == depth
-    return False

@@ -112,7 +112,7 @@ def _drops_copies(call: Called) -> bool:
 
 def _compute(call: Called, scope: Scope) -> Answer:
     if isinstance(call.function, RoutineName):
-        return scope.layout.library.fed(call.function, call.newest, scope)
+        return scope.shape.library.fed(call.function, call.newest, scope)
     function: Aggregate = call.function
     if call.distinct:
         found = function.of_distinct()

@@ -1,9 +1,9 @@
-"""What instances keep between steps, as columns."""
+"""What instances keep between steps: from columns to frames, and back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,63 +11,41 @@ import pyarrow as pa
 from millstream.blocks.general.compiled import Compiled
 from millstream.blocks.general.scope import SQLCODE, WINDOW, Frame
 from millstream.blocks.general.table import Journal, Table, Window
-from millstream.blocks.general.values import Row, batch_of, rows_of
+from millstream.blocks.general.values import Row, batch_of, from_arrow, rows_of, to_arrow
+from millstream.blocks.layout import BEGUN, Layout
+from millstream.blocks.layout import SQLCODE as KEPT_SQLCODE
 from millstream.blocks.machine import Instances, Rows
-from millstream.blocks.routine import INWINDOW
-
-SLOTS = pa.schema([("#begun", pa.bool_()), ("#sqlcode", pa.int64())])
-WINDOW_SLOTS = (("#number", pa.int64()), ("#instant", pa.int64()))
-
-Tables = tuple[tuple[str, pa.Schema], ...]
 
 
-def tables_of(compiled: Compiled, holds_window: bool) -> Tables:
-    """The tables of every instance; `inwindow`, where it is held, comes last."""
-    tables = [(table.name, pa.schema(table.columns)) for table in compiled.routine.tables]
-    if holds_window:
-        columns = compiled.layout.tables[INWINDOW].columns
-        tables.append((INWINDOW, pa.schema([*WINDOW_SLOTS, *columns])))
-    return tuple(tables)
-
-
-def nothing(tables: Tables) -> Instances:
-    """What no instances keep."""
-    none = np.zeros(0, np.int64)
-    return Instances(
-        batch_of((), SLOTS),
-        tuple(Rows(none, batch_of((), schema)) for _, schema in tables),
-    )
-
-
-@dataclass
 class Kept:
-    """The instances with events, read from what is kept, and written back.
+    """The instances of a step: those with events are read, and written back when they are done.
 
-    Cost: the rows of those instances; the others are passed on as columns.
+    Cost: the slots of all, and the rows of those with events; rows of others are passed on.
     """
 
-    compiled: Compiled
-    tables: Tables
-    before: Instances
-    touched: np.ndarray
-    count: int
-    rows: list[list[Row]] = field(init=False)
-    spans: list[np.ndarray] = field(init=False)
-    out: list[list[Row]] = field(init=False)
-    owners: list[list[int]] = field(init=False)
-    begun: list[bool] = field(init=False)
-    codes: list[int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        known = self.before.slots.num_rows
-        self.begun = self.before.slots.column(0).to_pylist() + [False] * (self.count - known)
-        self.codes = self.before.slots.column(1).to_pylist() + [0] * (self.count - known)
-        mine = [self._mine(rows) for rows in self.before.tables]
+    def __init__(
+        self,
+        compiled: Compiled,
+        layout: Layout,
+        before: Instances,
+        touched: np.ndarray,
+        count: int,
+    ) -> None:
+        self.compiled, self.layout, self.before = compiled, layout, before
+        self.touched, self.count = touched, count
+        self.slots = {
+            field.name: from_arrow(column) + [_new(field)] * (count - len(column))
+            for field, column in zip(layout.slots, before.slots.columns)
+        }
+        at = {table.name: i for i, table in enumerate(layout.routine.tables)}
+        places = {table.name: slot for table, slot in zip(layout.routine.tables, compiled.tables)}
+        self.singles = [(places[t.name], f"t{at[t.name]}", len(t.columns)) for t in layout.singles]
+        self.many = [places[table.name] for table in layout.many]
+        mine = [self._mine(rows) for rows in before.tables]
         self.rows = [rows_of(rows.rows) for rows in mine]
-        bounds = np.arange(self.count + 1)
-        self.spans = [np.searchsorted(rows.owner, bounds) for rows in mine]
-        self.out = [[] for _ in self.tables]
-        self.owners = [[] for _ in self.tables]
+        self.bounds = [np.searchsorted(rows.owner, np.arange(count + 1)) for rows in mine]
+        self.made: list[list[Row]] = [[] for _ in layout.tables]
+        self.owners: list[list[int]] = [[] for _ in layout.tables]
 
     def _mine(self, rows: Rows) -> Rows:
         if self.touched.all():
@@ -76,50 +54,65 @@ class Kept:
         return Rows(rows.owner[mine], rows.rows.filter(pa.array(mine)))
 
     def load(self, instance: int, frame: Frame, journal: Journal | None) -> bool:
-        """Put the tables of an instance into the frame; whether it has begun."""
-        frame[SQLCODE] = self.codes[instance]
+        """Put what an instance keeps into the frame; whether it has begun."""
+        slots = self.slots
+        frame[SQLCODE] = slots[KEPT_SQLCODE][instance] if KEPT_SQLCODE in slots else 0
+        for slot, name, width in self.singles:
+            row = [slots[f"{name}.c{i}"][instance] for i in range(width)]
+            frame[slot] = Table([tuple(row)] if slots[name][instance] else (), journal)
         parts = [
-            rows[spans[instance] : spans[instance + 1]]
-            for rows, spans in zip(self.rows, self.spans)
+            rows[bounds[instance] : bounds[instance + 1]]
+            for rows, bounds in zip(self.rows, self.bounds)
         ]
-        for slot, part in zip(self.compiled.tables, parts):
+        for slot, part in zip(self.many, parts):
             frame[slot] = Table(part, journal)
-        if len(parts) > len(self.compiled.tables):
-            frame[WINDOW] = window = Window(journal)
-            for number, instant, *row in parts[-1]:
-                window.rows[number] = tuple(row)
-                window.instants[number] = instant
-            window.first = next(iter(window.rows), 0)
-        return self.begun[instance]
+        if self.layout.held:
+            frame[WINDOW] = self._window(parts[-1], journal)
+        return slots[BEGUN][instance]
+
+    def _window(self, rows: Sequence[Row], journal: Journal | None) -> Window:
+        window = Window(journal)
+        width = len(self.compiled.routine.arguments)
+        for row in rows:
+            window.rows[row[width]] = row[:width]
+            window.instants[row[width]] = row[-1]
+        window.first = next(iter(window.rows), 0)
+        return window
 
     def store(self, instance: int, frame: Frame, begun: bool) -> None:
-        """Take what an instance keeps out of the frame; nothing when it has not begun, or is
-        over."""
-        self.begun[instance] = begun
-        self.codes[instance] = frame[SQLCODE] if begun else 0
-        if not begun:
-            return
-        for at, slot in enumerate(self.compiled.tables):
-            self._put(at, instance, frame[slot].rows.values())
-        if len(self.tables) > len(self.compiled.tables):
-            window = frame[WINDOW]
-            instants = window.instants
-            rows = [(at, instants[at], *row) for at, row in window.rows.items()]
-            self._put(len(self.tables) - 1, instance, rows)
+        """Take out of the frame what an instance keeps; nothing if it has not begun, or is over."""
+        slots = self.slots
+        slots[BEGUN][instance] = begun
+        if KEPT_SQLCODE in slots:
+            slots[KEPT_SQLCODE][instance] = frame[SQLCODE] if begun else 0
+        for slot, name, width in self.singles:
+            row = next(iter(frame[slot].rows.values()), None) if begun else None
+            slots[name][instance] = row is not None
+            for i, value in enumerate((None,) * width if row is None else row):
+                slots[f"{name}.c{i}"][instance] = value
+        for at, rows in enumerate(self._tables_of(frame)) if begun else ():
+            self.made[at].extend(rows)
+            self.owners[at].extend([instance] * len(rows))
 
-    def _put(self, table: int, instance: int, rows: Sequence[Row]) -> None:
-        self.out[table].extend(rows)
-        self.owners[table].extend([instance] * len(rows))
+    def _tables_of(self, frame: Frame) -> Iterator[Sequence[Row]]:
+        for slot in self.many:
+            yield list(frame[slot].rows.values())
+        if self.layout.held:
+            window = frame[WINDOW]
+            if self.layout.keeps_instants:
+                yield [(*row, at, window.instants[at]) for at, row in window.rows.items()]
+            else:
+                yield [(*row, at) for at, row in window.rows.items()]
 
     def after(self) -> Instances:
         """What all instances keep now."""
-        slots = [pa.array(self.begun, pa.bool_()), pa.array(self.codes, pa.int64())]
+        schema = self.layout.slots
+        columns = [to_arrow(self.slots[field.name], field.type) for field in schema]
         tables = []
-        for at, (_, schema) in enumerate(self.tables):
-            owner = np.array(self.owners[at], np.int64)
-            made = Rows(owner, batch_of(self.out[at], schema))
+        for at, (_, kinds) in enumerate(self.layout.tables):
+            made = Rows(np.array(self.owners[at], np.int64), batch_of(self.made[at], kinds))
             tables.append(made if self.touched.all() else self._merged(at, made))
-        return Instances(pa.RecordBatch.from_arrays(slots, schema=SLOTS), tuple(tables))
+        return Instances(pa.RecordBatch.from_arrays(columns, schema=schema), tuple(tables))
 
     def _merged(self, at: int, made: Rows) -> Rows:
         """With the rows of the instances that had no events."""
@@ -132,3 +125,17 @@ class Kept:
             for a, b in zip(rows.rows.filter(pa.array(others)).columns, made.rows.columns)
         ]
         return Rows(owner[order], pa.RecordBatch.from_arrays(columns, schema=made.rows.schema))
+
+
+def _new(slot: pa.Field) -> Any:
+    """A slot of a new instance, which has not begun, and has no rows."""
+    if slot.name == KEPT_SQLCODE:
+        return 0
+    return None if "." in slot.name else False
+
+
+def nothing(layout: Layout) -> Instances:
+    """What no instances keep."""
+    none = np.zeros(0, np.int64)
+    tables = tuple(Rows(none, batch_of((), schema)) for _, schema in layout.tables)
+    return Instances(batch_of((), layout.slots), tables)

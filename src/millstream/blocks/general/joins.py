@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from millstream.algebra.expressions import Call, Expression, conjunction, conjuncts
+from millstream.blocks.general.naming import labels
 from millstream.blocks.general.scope import Code, Find, Frame, Place, Scope
 from millstream.blocks.general.sources import Found, found
-from millstream.blocks.general.walk import labels
 from millstream.blocks.leaves import Field
 from millstream.blocks.queries import Select, Source
 

@@ -14,7 +14,7 @@ def literal(leaf: Literal, scope: Scope) -> Code:
 
 
 def argument(leaf: Argument, scope: Scope) -> Code:
-    slot = scope.layout.up(leaf.depth).arguments[leaf.name]
+    slot = scope.shape.up(leaf.depth).arguments[leaf.name]
     if leaf.depth == 0:
         return lambda f: f[slot]
     around = frame_at(leaf.depth)
@@ -34,10 +34,10 @@ def result(leaf: Result, scope: Scope) -> Code:
 
 
 def oldest(leaf: Oldest, scope: Scope) -> Code:
-    routine = scope.layout.routine
-    index = scope.layout.tables["inwindow"].index(leaf.name)
+    routine = scope.shape.routine
+    index = scope.shape.tables["inwindow"].index(leaf.name)
     if scope.expiring:
-        slot = scope.layout.arguments[routine.arguments[index][0]]
+        slot = scope.shape.arguments[routine.arguments[index][0]]
         return lambda f: f[slot]
 
     def run(f: Frame) -> object:

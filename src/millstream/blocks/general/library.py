@@ -7,11 +7,11 @@ from typing import Any
 
 from millstream.algebra.expressions import Expression
 from millstream.blocks.general.compiled import Compiled
-from millstream.blocks.general.scope import DEPTH, LIVE, Frame, Layout, Scope, frame_at
+from millstream.blocks.general.scope import DEPTH, LIVE, Frame, Scope, Shape, frame_at
 from millstream.blocks.general.values import Row
-from millstream.blocks.general.walk import parts
 from millstream.blocks.queries import Columns, RoutineName
 from millstream.blocks.routine import Delete, Insert, Routine, Update
+from millstream.blocks.walking import parts_of
 from millstream.errors import MillstreamError
 
 DEEPEST = 500
@@ -26,13 +26,13 @@ class Library:
     """The routines that a routine and those it calls may name.
 
     A routine that is defined in another one runs beside a frame of that one: `around` is its
-    layout, whose frames callers can reach.
+    shape, whose frames callers can reach.
     """
 
     def __init__(self, outermost: Routine, calls: Mapping[str, Routine]) -> None:
         self.routines = {outermost.name: outermost, **calls}
-        self.compiled: dict[tuple[str, Layout | None], Compiled] = {}
-        self.outermost = Compiled(Layout(outermost, None, self))
+        self.compiled: dict[tuple[str, Shape | None], Compiled] = {}
+        self.outermost = Compiled(Shape(outermost, None, self))
         self.outermost.complete()
 
     def writes(self, tree: Any) -> bool:
@@ -44,7 +44,7 @@ class Library:
         found: dict[str, Routine] = {}
         waiting = [tree]
         while waiting:
-            for part in parts(waiting.pop()):
+            for part in parts_of(waiting.pop()):
                 if isinstance(part, RoutineName) and part.name not in found:
                     found[part.name] = self.routines[part.name]
                     waiting += [tuple(found[part.name].statements()), found[part.name].tables]
@@ -54,7 +54,7 @@ class Library:
         self, name: RoutineName, newest: bool, scope: Scope
     ) -> Callable[[Frame, list[Row]], list[Row]]:
         """A call of an aggregate: what a new instance of it returns for some tuples."""
-        compiled, around = self._find(name, scope.layout)
+        compiled, around = self._find(name, scope.shape)
 
         def run(f: Frame, rows: list[Row]) -> list[Row]:
             if not rows:
@@ -67,7 +67,7 @@ class Library:
         self, name: RoutineName, arguments: tuple[Expression, ...], scope: Scope
     ) -> tuple[Columns, Callable[[Frame], list[Row]]]:
         """A call of a table function: its columns, and how its rows are made."""
-        compiled, around = self._find(name, scope.layout)
+        compiled, around = self._find(name, scope.shape)
         codes = scope.codes(arguments)
 
         def run(f: Frame) -> list[Row]:
@@ -77,17 +77,17 @@ class Library:
         return compiled.routine.returns, run
 
     def _find(
-        self, name: RoutineName, layout: Layout
+        self, name: RoutineName, shape: Shape
     ) -> tuple[Compiled, Callable[[Frame], Frame] | None]:
         """The routine of a name, and the way to the frame around it, if it is defined in one."""
         routine = self.routines[name.name]
-        around: Layout | None = layout
+        around: Shape | None = shape
         depth = 0
         while around is not None and not _holds(around.routine, routine):
             around, depth = around.around, depth + 1
         key = name.name, around
         if key not in self.compiled:
-            self.compiled[key] = Compiled(Layout(routine, around, self))
+            self.compiled[key] = Compiled(Shape(routine, around, self))
             self.compiled[key].complete()
         return self.compiled[key], None if around is None else frame_at(depth)
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from millstream.blocks.general.instances import SLOTS, Kept, Tables, nothing, tables_of
+from millstream.blocks.general.instances import Kept, nothing
 from millstream.blocks.general.library import DEEPEST, Library, TooDeep
 from millstream.blocks.general.scope import RETURNED, SQLCODE, WINDOW, Frame
 from millstream.blocks.general.table import Journal, take_back
 from millstream.blocks.general.values import Row, batch_of, from_arrow
+from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Failure, Fed, Instances, Ran
 from millstream.blocks.machine import Frame as Bounds
 from millstream.blocks.routine import Routine
@@ -27,9 +28,8 @@ DEEP = DEEPEST * 60
 class GeneralMachine:
     """Runs every routine.
 
-    State: whether an instance has begun, its `sqlcode`, its tables, and `inwindow` where its
-    blocks look at it, or where an arrival gives what EXPIRE returns. Cost: the events and what
-    their statements read; and in every step the rows that instances with events keep.
+    State: see `Layout`. Cost: the events and what their statements read; and in every step the
+    rows that instances with events keep.
     """
 
     def __init__(
@@ -42,40 +42,35 @@ class GeneralMachine:
         self.routine, self.ending, self.frame = routine, ending, frame
         self._library = Library(routine, routine.calls if calls is None else calls)
         self._compiled = self._library.outermost
-        bounded = frame.rows is not None or frame.length is not None
-        self._expires = bool(routine.expire) and bounded and not frame.active
-        self._holds_window = self._compiled.uses_window or (
-            self._expires and routine.returns_on_expire
-        )
+        self._layout = Layout(routine, frame)
         self._can_fail = bool(self._library.compiled)
-        self._tables = tables_of(self._compiled, self._holds_window)
 
     @property
     def slots(self) -> pa.Schema:
-        return SLOTS
+        return self._layout.slots
 
     @property
-    def tables(self) -> Tables:
-        return self._tables
+    def tables(self) -> tuple[tuple[str, pa.Schema], ...]:
+        return self._layout.tables
 
     @property
     def returns(self) -> pa.Schema:
-        return pa.schema(self.routine.returns)
+        return self._layout.returns
 
     @property
     def takes_leavers(self) -> bool:
-        return self.frame.active or (self._expires and not self._holds_window)
+        return self._layout.takes_leavers
 
     @property
     def nothing(self) -> Instances:
         """What is kept before the first step."""
-        return nothing(self._tables)
+        return nothing(self._layout)
 
     def run(self, fed: Fed, before: Instances, count: int) -> Ran:
         """Take the events of a step; there are `count` instances."""
         starts = fed.order.starts
         touched = np.diff(starts) > 0
-        kept = Kept(self._compiled, self._tables, before, touched, count)
+        kept = Kept(self._compiled, self._layout, before, touched, count)
         step = _Step(self, fed, kept)
         with _deep(self._can_fail):
             for instance in np.flatnonzero(touched).tolist():
@@ -117,6 +112,9 @@ class _Step:
         self.number = fed.number.tolist()
         self.instant = fed.order.instant.tolist()
         self.wanted = None if fed.wanted is None else fed.wanted.tolist()
+        ending = self.machine.ending
+        self.ends = self.wanted if ending is Ending.WANTED else None
+        self.each = ending is Ending.EACH or (ending is Ending.WANTED and self.wanted is None)
         self.frame: Frame = compiled.frame(None, 0)
         self.journal: Journal | None = [] if self.machine._can_fail else None
         self.first = compiled.first_argument
@@ -153,7 +151,7 @@ class _Step:
     def _arrive(self, event: int, begun: bool) -> None:
         machine, frame, compiled = self.machine, self.frame, self.machine._compiled
         row = self.arguments[event]
-        if machine._holds_window:
+        if machine._layout.held:
             number, instant = self.number[event], self.instant[event]
             if begun:
                 self._drive_out(number, instant)
@@ -167,12 +165,13 @@ class _Step:
                 compiled.begin(frame, self.journal)
         for statement in compiled.iterate if begun else compiled.initialize:
             statement(frame)
-        if machine.ending is Ending.EACH:
+        if self.each or (self.ends is not None and self.ends[event]):
             for statement in compiled.terminate:
                 statement(frame)
 
     def _drive_out(self, number: int, instant: int) -> None:
-        """The tuples that an arrival drives out, the oldest first."""
+        """The tuples that an arrival drives out, the oldest first; what they return is not given,
+        as they are no events."""
         bounds = self.machine.frame
         if bounds.active:
             return
@@ -185,6 +184,7 @@ class _Step:
                 if window.instants[at] >= instant - bounds.length:
                     break
                 self._expire(at)
+        self.frame[RETURNED].clear()
         window.forget()
 
     def _expire(self, number: int) -> None:
@@ -199,7 +199,7 @@ class _Step:
         if not self.machine.takes_leavers:
             return
         frame = self.frame
-        if self.machine._holds_window:
+        if self.machine._layout.held:
             if self.number[event] in frame[WINDOW].rows:
                 self._expire(self.number[event])
                 frame[WINDOW].forget()

@@ -53,10 +53,10 @@ class Place:
         return [column for column, _ in self.columns].index(name)
 
 
-class Layout:
+class Shape:
     """The frame of a routine: `size` is known once its blocks are compiled."""
 
-    def __init__(self, routine: Routine, around: Layout | None, library: Library) -> None:
+    def __init__(self, routine: Routine, around: Shape | None, library: Library) -> None:
         self.routine, self.around, self.library = routine, around, library
         first = WINDOW + 1
         self.arguments = {name: first + i for i, (name, _) in enumerate(routine.arguments)}
@@ -67,13 +67,13 @@ class Layout:
         self.tables[INWINDOW] = Place(WINDOW, routine.inwindow or routine.arguments)
         self.base = self.size = first + len(routine.tables)
 
-    def up(self, depth: int) -> Layout:
-        """The layout of the routine around, so many times."""
-        layout = self
+    def up(self, depth: int) -> Shape:
+        """The shape of the routine around, so many times."""
+        shape = self
         for _ in range(depth):
-            assert layout.around is not None, "the binder has counted the routines around"
-            layout = layout.around
-        return layout
+            assert shape.around is not None, "the binder has counted the routines around"
+            shape = shape.around
+        return shape
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Scope:
     """What a part of a statement may name. `expiring` is its routine's tuple that leaves: then
     `oldest()` are the arguments. `calls` are the places of the results of the select around."""
 
-    layout: Layout
+    shape: Shape
     ways: Ways
     places: Places
     expiring: bool = False
@@ -109,7 +109,7 @@ class Scope:
         """A place of its own."""
         slot = self.places.next
         self.places.next += 1
-        self.layout.size = max(self.layout.size, self.places.next)
+        self.shape.size = max(self.shape.size, self.places.next)
         return slot
 
     def keep(self) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from millstream.blocks.general.naming import labels, own_labels
 from millstream.blocks.general.scope import Code, Find, Frame, Scope, frame_at
 from millstream.blocks.general.table import SMALL, Table
 from millstream.blocks.general.values import Row, rows_of
-from millstream.blocks.general.walk import labels, own_labels
 from millstream.blocks.queries import Columns, Local, Source, Stored, Tabled
 
 Lookup = Callable[[int, Code], Find]
@@ -34,18 +34,18 @@ def found(source: Source, scope: Scope) -> Found:
             table = Table(rows_of(rows))
             return _of_table(columns, lambda f: table)
         case Tabled(routine=routine, arguments=arguments):
-            columns, make = scope.layout.library.tabled(routine, arguments, scope)
-            again = bool(labels(arguments)) or scope.layout.library.writes(source.of)
+            columns, make = scope.shape.library.tabled(routine, arguments, scope)
+            again = bool(labels(arguments)) or scope.shape.library.writes(source.of)
             return Found(columns, make, None) if again else _kept(columns, make, scope)
     query = source.of
     make = scope.query(query).all
-    if labels(query) - own_labels(query) or scope.layout.library.writes(query):
+    if labels(query) - own_labels(query) or scope.shape.library.writes(query):
         return Found(query.columns, make, None)
     return _kept(query.columns, make, scope)
 
 
 def _local(table: Local, scope: Scope) -> Found:
-    place = scope.layout.up(table.depth).tables[table.name]
+    place = scope.shape.up(table.depth).tables[table.name]
     around, slot = frame_at(table.depth), place.slot
     if table.depth == 0:
         return _of_table(place.columns, lambda f: f[slot])

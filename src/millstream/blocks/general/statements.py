@@ -13,10 +13,10 @@ from millstream.blocks.general.scope import (
     SQLCODE,
     Code,
     Frame,
-    Layout,
     Place,
     Places,
     Scope,
+    Shape,
     Ways,
     frame_at,
 )
@@ -27,14 +27,14 @@ from millstream.blocks.routine import RETURN, Block, Delete, Insert, Statement, 
 Run = Callable[[Frame], None]
 
 
-def block(statements: Block, layout: Layout, ways: Ways, expiring: bool = False) -> tuple[Run, ...]:
+def block(statements: Block, shape: Shape, ways: Ways, expiring: bool = False) -> tuple[Run, ...]:
     """The statements of a block, each over the same places behind the tables."""
-    return tuple(_statement(s, layout, ways, expiring) for s in statements)
+    return tuple(_statement(s, shape, ways, expiring) for s in statements)
 
 
-def _statement(statement: Statement, layout: Layout, ways: Ways, expiring: bool) -> Run:
-    scope = Scope(layout, ways, Places(layout.base), expiring)
-    layout.size = max(layout.size, layout.base)
+def _statement(statement: Statement, shape: Shape, ways: Ways, expiring: bool) -> Run:
+    scope = Scope(shape, ways, Places(shape.base), expiring)
+    shape.size = max(shape.size, shape.base)
     match statement:
         case Insert():
             run = _insert(statement, scope)
@@ -43,7 +43,7 @@ def _statement(statement: Statement, layout: Layout, ways: Ways, expiring: bool)
         case Delete():
             run = _delete(statement, scope)
     run = _fresh(run, tuple(scope.places.answers))
-    return _on_a_copy(run) if layout.library.writes(statement) else run
+    return _on_a_copy(run) if shape.library.writes(statement) else run
 
 
 def _fresh(run: Run, answers: tuple[int, ...]) -> Run:
@@ -87,7 +87,7 @@ def _insert(statement: Insert, scope: Scope) -> Run:
             f[LIVE][SQLCODE] = 0 if rows else 1
 
         return give
-    slot = scope.layout.up(statement.depth).tables[statement.table].slot
+    slot = scope.shape.up(statement.depth).tables[statement.table].slot
 
     def insert(f: Frame) -> None:
         rows = every(f)
@@ -102,7 +102,7 @@ Find = Callable[[Frame], Iterable[tuple[int, Row]]]
 
 def _target(statement: Update | Delete, scope: Scope) -> tuple[Place, Find, Code | None]:
     """The place of a row, the numbered rows that may be meant, and the condition they must meet."""
-    table = scope.layout.up(statement.depth).tables[statement.table]
+    table = scope.shape.up(statement.depth).tables[statement.table]
     place = scope.row(statement.label, table.columns)
     around, slot = frame_at(statement.depth), table.slot
     condition = None if statement.where is None else scope.code(statement.where)
@@ -173,4 +173,4 @@ def _delete(statement: Delete, scope: Scope) -> Run:
 
 
 def _table(statement: Update | Delete, scope: Scope) -> int:
-    return scope.layout.up(statement.depth).tables[statement.table].slot
+    return scope.shape.up(statement.depth).tables[statement.table].slot

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from millstream.blocks.general.naming import labels, own_labels
 from millstream.blocks.general.scalars import comparing
 from millstream.blocks.general.scope import Code, Frame, Scope
 from millstream.blocks.general.values import Row
-from millstream.blocks.general.walk import labels, own_labels
 from millstream.blocks.leaves import Among, Exists, Quantified, Scalar
 from millstream.blocks.queries import Query
 
@@ -63,7 +63,7 @@ def _quantified(value: Any, operator: str, every: bool, query: Query, scope: Sco
 
 def _kept(query: Query, compute: Rows, scope: Scope) -> Rows:
     """An answer that does not depend on rows of the statement is computed once in it."""
-    if labels(query) - own_labels(query) or scope.layout.library.writes(query):
+    if labels(query) - own_labels(query) or scope.shape.library.writes(query):
         return compute
     slot = scope.keep()
 
