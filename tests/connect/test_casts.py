@@ -156,6 +156,13 @@ def test_fractions_of_microseconds_are_cut_off_before_1970_too() -> None:
     assert read.cast(pa.int64()).to_pylist() == micros
 
 
+def test_the_day_of_an_instant_is_that_of_utc() -> None:
+    late = dt.datetime(2024, 11, 3, 2, 30, tzinfo=dt.UTC)  # the evening before there
+    for unit in ("s", "ms", "us", "ns"):
+        column = pa.array([late, None], pa.timestamp(unit, "America/New_York"))
+        assert _read(column, pa.date32()) == [dt.date(2024, 11, 3), None]
+
+
 def test_times_as_numbers_are_microseconds_whatever_their_unit() -> None:
     for unit, factor in (("s", 10**6), ("ms", 1000), ("us", 1)):
         for kind in (pa.timestamp(unit), pa.timestamp(unit, "Asia/Tokyo"), pa.duration(unit)):

@@ -105,7 +105,7 @@ def holds(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarra
 def castable(have: pa.DataType, want: pa.DataType) -> bool:
     """Whether CAST leads from one type to the other at all.
 
-    A number is not cast to a time: its unit would be a guess.
+    A number is not cast to a time or a length of time: its unit would be a guess.
 
     >>> castable(STRING, DATE), castable(BOOLEAN, DATE)
     (True, False)
@@ -118,8 +118,6 @@ def castable(have: pa.DataType, want: pa.DataType) -> bool:
             return want != INTERVAL
         case _ if have == BOOLEAN:
             return number or want == STRING
-        case _ if have == INTEGER:
-            return number or want in (STRING, BOOLEAN, INTERVAL)
         case _ if is_numeric(have):
             return number or want in (STRING, BOOLEAN)
         case _ if have == TIMESTAMP:

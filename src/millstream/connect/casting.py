@@ -116,6 +116,8 @@ def _cast_value(part: pa.Array, type: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(given) and pa.types.is_timestamp(type):
         whole = pc.floor_temporal(part, unit="microsecond") if given.unit == "ns" else part
         return whole.cast(pa.timestamp("us", given.tz)).cast(pa.int64()).cast(type)
+    if pa.types.is_timestamp(given) and given.tz is not None and pa.types.is_date(type):
+        return _cast_value(part, pa.timestamp("us")).cast(type)  # the day in UTC, as CAST gives
     if pa.types.is_duration(given) and given.unit == "ns":
         part = _floored(part)
     if pa.types.is_floating(given) and pa.types.is_decimal(type):

@@ -39,6 +39,23 @@ CANONICAL = {
 INSTANTS = ("timestamptz", "timestamp_ltz")
 """Types of instants elsewhere, which are shown in some zone; here every timestamp is UTC."""
 
+AS_TEXT = "Declare it string: "
+ELSEWHERE = {
+    **dict.fromkeys(("array", "list"), f"{AS_TEXT}a list is read as JSON text."),
+    **dict.fromkeys(
+        ("struct", "row", "map", "object"),
+        f'{AS_TEXT}it is read as JSON text. A field of it is a column of its own: "item.price" '
+        "double.",
+    ),
+    **dict.fromkeys(("json", "jsonb", "variant"), f"{AS_TEXT}it is read as JSON text."),
+    **dict.fromkeys(
+        ("binary", "varbinary", "bytea", "bytes", "blob"),
+        f"{AS_TEXT}bytes are read as text in UTF-8.",
+    ),
+    **dict.fromkeys(("uuid", "time", "enum"), f"{AS_TEXT}it is read as text."),
+}
+"""Types of other systems, and what is declared here in their place."""
+
 SECOND_WORDS = {"double": "precision", "character": "varying"}
 MOST_DIGITS = 38
 MOST_FRACTION = 6
@@ -53,6 +70,10 @@ def canonical_type(name: str, sizes: tuple[int, ...] = ()) -> str:
     ('decimal(10,2)', 'int', 'string')
     """
     canonical = CANONICAL.get(name.lower())
+    if name.lower() in ELSEWHERE:
+        raise MillstreamError(
+            f"type {name.lower()} is not part of the language", hint=ELSEWHERE[name.lower()]
+        )
     if canonical is None:
         near = closest(name, tuple(CANONICAL))
         raise MillstreamError(

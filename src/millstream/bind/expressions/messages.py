@@ -101,6 +101,10 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
         )
         and len(kinds) > 1
     ):
+        if any(map(is_temporal, kinds)) and any(map(is_numeric, kinds)):
+            return "Say what the number counts: write timestamp_seconds(…) or timestamp_millis(…)."
+        if INTERVAL in kinds:
+            return "Write a length of time as INTERVAL '5' MINUTE."
         return f"CAST one of them, for example to {type_name(kinds[0])}."
     return f"Write {usage}."
 
@@ -108,6 +112,8 @@ def _advice(name: str, kinds: list[pa.DataType], usage: str) -> str:
 def no_cast(value: Expression, kind: pa.DataType, node: exp.Expr, text: str) -> MillstreamError:
     """A CAST that there is not. A number may be a time in several units."""
     hint = "Write INTERVAL '5' MINUTE." if kind == INTERVAL else None
+    if kind == INTERVAL and value.type == INTEGER:
+        hint = f"Say what it counts: write {written(node, text)} * INTERVAL '1' SECOND."
     if kind == TIMESTAMP and is_numeric(value.type):
         calls = [f"timestamp_{unit}({written(node, text)})" for unit in EPOCHS]
         whole = f"Say what it counts: write {calls[0]}, {calls[1]} or {calls[2]}."

@@ -139,6 +139,9 @@ class Scope:
         for path in (c for m in self.members for c, *_ in m.columns if c.lower() == whole):
             hint = f'Write "{path}": the column is called so, in double quotes.'
             return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
+        if any(c.lower() == alias.lower() for m in self.members for c, *_ in m.columns):
+            hint = f'"{alias}" is a column: declare its field as "{whole}", in double quotes.'
+            return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
         near = closest(alias, names)
         known = f"Write one of {_listed(names)}." if names else f"Write {column} alone."
         return MillstreamError(

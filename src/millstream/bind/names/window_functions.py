@@ -19,13 +19,16 @@ def window_in_from(call: exp.Expr, text: str) -> MillstreamError | None:
     inner = call
     if _name(call) == "table" and call.expressions and isinstance(call.expressions[0], exp.Func):
         inner = call.expressions[0]
-    if _name(inner) not in ("tumble", "hop", "session"):
+    if _name(inner) not in ("tumble", "hop", "session", "cumulate"):
         return None
     first = inner.expressions[0] if inner.expressions else exp.column(STREAM)
     table = first.find(exp.Table)
     stream = table.name if table is not None else first.name
     partition = [column.sql() for column in first.meta.get("partition_by", ())]
     window = _in_brackets(_name(inner), inner.expressions[1:], partition)
+    if _name(inner) == "cumulate":
+        hint = f"Write a hop, FROM {stream} {window}, or GROUP BY date_trunc('hour', …) for counts "
+        return _error(inner, text, f"{hint}that grow until the hour ends.")
     return _error(
         inner,
         text,
@@ -75,7 +78,7 @@ def _in_brackets(kind: str, given: list[exp.Expr], partition: list[str]) -> str:
     if kind in ("session", "session_window"):
         by = f"Partition By {', '.join(partition)} " if partition else ""
         return f"[{by}Session {first}]"
-    if kind == "hop":  # how often comes before how long
+    if kind in ("hop", "cumulate"):  # how often comes before how long
         first, second = second or first, first
     if kind == "tumble":
         second, third = None, second

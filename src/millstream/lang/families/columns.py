@@ -51,6 +51,8 @@ def read_column(parser: Grammar) -> ColumnDef:
     name = parser.read_name("the name of a column")
     if name.text.upper() == "WATERMARK" and parser.take_word("FOR"):
         _refuse_watermark(parser, name)
+    if parser.at(TokenType.DOT):
+        _refuse_bare_path(parser, name)
     if parser.current.token_type in (TokenType.COMMA, TokenType.R_PAREN):
         parser.expect(f'a type after column "{name.text}"', hint="Write for example price double.")
     swapped = name.text.lower() in CANONICAL and parser.current.text.lower() not in CANONICAL
@@ -65,6 +67,21 @@ def read_column(parser: Grammar) -> ColumnDef:
         )
     type_name = parser.read_type().name
     return ColumnDef(name=name.text, type=type_name, place=parser.since(name))
+
+
+def _refuse_bare_path(parser: Grammar, first: Token) -> NoReturn:
+    """Stop at `item.price double`: the path of a field is one name."""
+    path = first.text
+    while parser.take(TokenType.DOT):
+        path += f".{parser.read_name('the name of a field').text}"
+    parser.guarded(
+        MillstreamError(
+            f'the path "{path}" is not the name of a column',
+            hint=f'Write "{path}", in double quotes, for a field inside of "{first.text}".',
+        ),
+        first,
+        parser.previous,
+    )
 
 
 def _refuse_change_stream(parser: Grammar) -> None:

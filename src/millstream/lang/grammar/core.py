@@ -13,7 +13,7 @@ from millstream.lang.grammar.faults import Faults
 from millstream.lang.interval import Interval
 from millstream.lang.nodes import STREAM_OPERATORS, StreamWindow, ToStream, TypeName
 from millstream.lang.tokens import RESERVED, SOFT
-from millstream.lang.types import INSTANTS, SECOND_WORDS, canonical_type
+from millstream.lang.types import ELSEWHERE, INSTANTS, SECOND_WORDS, canonical_type
 
 
 class Core(Faults):
@@ -166,10 +166,12 @@ class Core(Faults):
         name = first.text.lower()
         if self._match_texts({SECOND_WORDS.get(name, "").upper()}):
             name = f"{name} {self._prev.text.lower()}"
-        sizes = self._parse_sizes() if self._match(TokenType.L_PAREN) else ()
+        nested = name in ELSEWHERE or self.at(TokenType.L_BRACKET)
+        sizes = self._parse_sizes() if not nested and self._match(TokenType.L_PAREN) else ()
         zoned = name in INSTANTS or (name == "timestamp" and self._parse_zone())
         try:
-            canonical = canonical_type(first.text if " " not in name else name, sizes)
+            listed = "array" if self.at(TokenType.L_BRACKET) else first.text
+            canonical = canonical_type(listed if " " not in name else name, sizes)
         except MillstreamError as error:
             self.guarded(error, first, self._prev)
         node = self.expression(TypeName(this=canonical))

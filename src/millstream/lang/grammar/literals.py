@@ -30,7 +30,8 @@ _AFTER_STAR = {
 
 
 def _number(self: Any, token: Token) -> exp.Expr:
-    glued = self._curr.token_type == TokenType.VAR and self._is_connected()
+    after = (TokenType.VAR, TokenType.DOT)
+    glued = self._curr.token_type in after and self._is_connected()
     if glued or not _NUMBER.fullmatch(token.text):
         last = self._curr if glued else token
         text = self.sql[token.start : last.end + 1]
@@ -41,6 +42,8 @@ def _number(self: Any, token: Token) -> exp.Expr:
 
 def _meant(text: str) -> str:
     """A hint for a word that begins like a number."""
+    if text.count(".") > 1:
+        return "A number has one point at most."
     if re.fullmatch(r"[\d_.]+", text):
         return f"Write {text.replace('_', '')}."
     if re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
