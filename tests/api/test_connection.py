@@ -95,6 +95,17 @@ def test_a_query_that_was_dropped_and_made_anew_starts_fresh(folder: Path) -> No
         assert picked.table().column("t").to_pylist() == [5]
 
 
+def test_a_view_that_is_replaced_between_two_runs_may_get_a_reader(folder: Path) -> None:
+    with connected(folder) as db:
+        db.run()
+        db.execute("CREATE VIEW picked AS SELECT t FROM bids WHERE price > 5;")
+        db.execute("CREATE OR REPLACE VIEW picked AS SELECT t FROM bids WHERE price > 6;")
+        reader = db.query("SELECT t FROM picked")
+        more(folder, "4,vase,9\n")
+        db.run()
+        assert reader.table().column("t").to_pylist() == [4]
+
+
 def test_another_query_on_a_checkpoint_is_refused_and_its_log_is_kept(folder: Path) -> None:
     checkpoint = str(folder / "checkpoint")
     with connected(folder, checkpoint=checkpoint) as db:

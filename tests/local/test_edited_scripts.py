@@ -99,6 +99,17 @@ def test_readers_of_a_restarted_view_must_be_named(script: Script, capfd) -> Non
     assert script.rows("busy.1") == ["+,1,lamp,1", "+,2,vase,1", "u,3,lamp,2"]
 
 
+def test_a_new_reader_of_a_restarted_view_need_not_be_named(script: Script, capfd) -> None:
+    script.path.write_text(STREAM + BUSY)
+    assert script.run(capfd)[0] == 0
+    script.path.write_text(STREAM + BUSY.replace("count(*)", "sum(price)") + TOP)
+    assert "--restart busy (in Python" in script.run(capfd)[1]
+    more(script, "4,kite,7\n")
+    assert script.run(capfd, "--restart", "busy")[0] == 0
+    assert script.rows("busy") == ["+,3,lamp,50", "+,3,vase,5", "+,4,kite,7"]
+    assert script.rows("top") == ["+,3,50"]
+
+
 def test_a_query_that_comes_back_does_not_write_over_what_it_left(script: Script, capfd) -> None:
     assert script.run(capfd)[0] == 0
     old = files(script.out)["top.csv"]

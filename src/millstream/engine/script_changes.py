@@ -19,7 +19,11 @@ def check(commit: Commit, job: Job, folder: Folder, restart: Set[str]) -> None:
     """Raise unless the job can go on from the commit; nothing is touched."""
     _check_streams(commit, job, folder)
     changed = {name: why for name, why in changes(commit, job).items() if name not in restart}
-    readers = {n: r for n, r in _readers(job, {*restart, *changed}).items() if n not in restart}
+    readers = {
+        name: read
+        for name, read in _readers(job, {*restart, *changed}).items()
+        if name in commit.queries and name not in restart  # a new one has nothing to lose
+    }
     if changed:
         each = [f'"{name}" {why}' for name, why in changed.items()]
         said = "; ".join(each) if len(each) > 1 else f"it {min(changed.values())}"
