@@ -7,14 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.running import Running
 from millstream.aggregates.values import Values
+from millstream.state.ordered_run import OrderedRun
 
 Result = Callable[[pa.DataType | None], pa.DataType | None]
 """The type an aggregate gives for an argument of a type; None if it does not take it."""
+
+
+@runtime_checkable
+class Placing(Protocol):
+    """A way that goes by the places of rows in their partition, for OVER alone.
+
+    State: numbers of every partition, by name; 0 for a new one.
+    """
+
+    @property
+    def slots(self) -> tuple[str, ...]: ...
+
+    def run(self, run: OrderedRun, arguments: tuple[str, ...], slots: list[np.ndarray]) -> pa.Array:
+        """The result for every arrival; `slots` move on."""
 
 
 class Sorting(Enum):
@@ -95,7 +112,7 @@ class Aggregate:
     usage: str
     meaning: str
     result: Result
-    way: Running | Values
+    way: Running | Values | Placing
     aliases: tuple[str, ...] = ()
     arity: Arity = Arity()
     parameter: Parameter | None = None
@@ -123,7 +140,7 @@ class Aggregate:
     @property
     def keeps_values(self) -> bool:
         """Whether its state is the values of every group, and not a few numbers."""
-        return not isinstance(self.way, Running)
+        return not isinstance(self.way, Running | Placing)
 
     @property
     def goes_by_time(self) -> bool:

@@ -11,6 +11,7 @@ from millstream.aggregates.deviations import STDDEV_POP, STDDEV_SAMP, VAR_POP, V
 from millstream.aggregates.extremes import BOOL_AND, BOOL_OR, MAX, MIN
 from millstream.aggregates.lists import ARRAY_AGG, COLLECT_SET, STRING_AGG
 from millstream.aggregates.quantiles import MEDIAN, QUANTILE
+from millstream.aggregates.ranking import RANKINGS
 from millstream.aggregates.sums import AVG, SUM
 from millstream.errors import MillstreamError
 
@@ -50,7 +51,7 @@ def builtin(name: str) -> Aggregate | None:
 
 def named(name: str) -> Aggregate:
     """The built-in aggregate of this name in a plan, such as `sum_distinct`."""
-    found = _in_plans(BUILTINS).get(name)
+    found = _in_plans((*BUILTINS, *RANKINGS)).get(name)
     if found is None:
         raise MillstreamError(f'aggregate "{name}" does not exist')
     return found

@@ -30,6 +30,7 @@ class Extent(Enum):
     COLLECTED = "the values in the groups of an input"
     OWN = "the rows of the output"
     SLIDE = "the rows of one slide"
+    FRAMES = "the rows in the frames of partitions"
     PARTITIONS = "the partitions of a window"
     GAP = "the rows that came within the gap that ends a session"
     OPEN = "rows of instants that are not final yet"

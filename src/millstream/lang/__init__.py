@@ -12,7 +12,7 @@ what comes out, `printing` and `generator` lead back to text.
 from millstream.lang.families import commands
 from millstream.lang.guard import deep_stack
 from millstream.lang.interval import Interval, interval_from_text, interval_of
-from millstream.lang.nodes import StreamWindow, ToStream, TypeName
+from millstream.lang.nodes import OverFrame, StreamWindow, ToStream, TypeName
 from millstream.lang.places import name_place_of, place_of
 from millstream.lang.printing import to_sql
 from millstream.lang.routines import (
@@ -71,6 +71,7 @@ __all__ = [
     "Interval",
     "LocalTableDef",
     "Modification",
+    "OverFrame",
     "QueryStatement",
     "Section",
     "Set",

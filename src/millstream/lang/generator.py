@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.generator import Generator as SqlGenerator
 
-from millstream.lang.nodes import StreamWindow, ToStream, TypeName
+from millstream.lang.nodes import OverFrame, StreamWindow, ToStream, TypeName
 
 
 class Generator(SqlGenerator):
@@ -15,6 +15,7 @@ class Generator(SqlGenerator):
 
     TRANSFORMS: ClassVar = {
         **SqlGenerator.TRANSFORMS,
+        OverFrame: lambda self, node: self.overframe_sql(node),
         StreamWindow: lambda self, node: self.streamwindow_sql(node),
         ToStream: lambda self, node: self.tostream_sql(node),
         TypeName: lambda self, node: node.name,
@@ -70,11 +71,25 @@ class Generator(SqlGenerator):
     def intdiv_sql(self, expression: exp.IntDiv) -> str:
         return self.binary(expression, "DIV")
 
-    def windowspec_sql(self, expression: exp.WindowSpec) -> str:
-        if expression.args.get("end"):
-            return super().windowspec_sql(expression)
-        words = (self.sql(expression, key) for key in ("kind", "start", "start_side"))
-        return " ".join(word for word in words if word)
+    def window_sql(self, expression: exp.Window) -> str:
+        this, name = self.sql(expression, "this"), self.sql(expression, "alias")
+        if name:
+            return f"{this} OVER {name}"
+        parts = [self.partition_by_sql(expression)]
+        if order := expression.args.get("order"):
+            parts.append(self.order_sql(order, flat=True).strip())
+        parts.append(self.sql(expression, "spec"))
+        body = " ".join(part for part in parts if part)
+        return f"{this} {'AS' if expression.arg_key == 'windows' else 'OVER'} ({body})"
+
+    def overframe_sql(self, expression: OverFrame) -> str:
+        length = "UNBOUNDED" if expression.length is None else str(expression.length)
+        words = [expression.kind.upper(), length, "PRECEDING"]
+        if expression.slide is not None:
+            words.append(f"SLIDE {expression.slide}")
+        if expression.active:
+            words.append("ACTIVE EXPIRATION")
+        return " ".join(words)
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
         if not expression.quoted:

@@ -52,6 +52,33 @@ class StreamWindow(exp.Expression):
         return self.args.get("offset")
 
 
+class OverFrame(exp.Expression):
+    """The frame of OVER, in `window.args["spec"]`: which rows before the current one a call sees.
+
+    `kind` is "rows" or "range"; `length` is how many rows come before the current one, or an
+    Interval, or None without a bound. `slide` is an int or an Interval; `active` is ACTIVE
+    EXPIRATION.
+    """
+
+    arg_types = {"kind": True, "length": False, "slide": False, "active": False}  # noqa: RUF012
+
+    @property
+    def kind(self) -> str:
+        return self.args["kind"]
+
+    @property
+    def length(self) -> Interval | int | None:
+        return self.args.get("length")
+
+    @property
+    def slide(self) -> Interval | int | None:
+        return self.args.get("slide")
+
+    @property
+    def active(self) -> bool:
+        return bool(self.args.get("active"))
+
+
 class ToStream(exp.Expression, exp.Query):
     """`Istream(query)`, `Dstream(query)` or `Rstream(query)` around a whole query."""
 

@@ -14,6 +14,7 @@ from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
 from millstream.operators.minus import Minus
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
+from millstream.operators.over import Over
 from millstream.operators.partial import Partial
 from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
@@ -44,6 +45,7 @@ OPERATORS = (
     Rows,
     Hop,
     Session,
+    Over,
     Filter,
     Project,
     LookupJoin,

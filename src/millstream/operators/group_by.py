@@ -10,10 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.call import AggregateCall
-from millstream.aggregates.entries import Entries
-from millstream.aggregates.running import Running
-from millstream.aggregates.totals import COUNT, Total
-from millstream.aggregates.values import Values
 from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.expressions import name_text
 from millstream.algebra.facts import Arrival
@@ -25,17 +21,11 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.order import stable_order
 from millstream.columns.trace import Trace, follow
-from millstream.state.by_key import BagByKey, RowByKey
-from millstream.state.chunks import Log, Part, State
+from millstream.operators.aggregated import PRESENT, Aggregates
+from millstream.state.by_key import RowByKey
+from millstream.state.chunks import Log, State
 from millstream.state.events import settled, unfold
 from millstream.state.ordered_run import OrderedRun, keys_of
-
-PRESENT = "#present"
-"""The column of the groups that counts their rows: a group without any is not in the answer."""
-
-_Moved = tuple[BagByKey, pa.RecordBatch, pa.RecordBatch, int]
-"""A bag of values, the rows of it that a step has read, as they were before and as they are after,
-and how many of them belong to groups that the step changed."""
 
 SINCE = "#since"
 """The column of the groups that says from which instant on they show the row they show."""
@@ -83,13 +73,9 @@ class GroupBy(Node):
 
     @property
     def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
-        ordered = (call for call in self.calls if call.aggregate.keeps_values)
         return (
             StatePart("groups", "totals and the row shown", Structure.GROUPS, Extent.GROUPS),
-            *(
-                StatePart(f"values {c.name}", f"values for {c}", Structure.SORTED, Extent.COLLECTED)
-                for c in ordered
-            ),
+            *self._aggregates.state_parts,
             ending(),
         )
 
@@ -123,29 +109,26 @@ class GroupBy(Node):
         if len(events.starts) + len(events.ends) == 0 and begin is None:
             return {**state, "due": due}, Changes.empty(self.schema)
         run = OrderedRun.of(groups, self.keys, self._from(events.starts, begin), events.ends)
-        totals = {name: run.slot(groups, name) for name in self._totals}
+        totals = {name: run.slot(groups, name) for name in self._aggregates.totals}
         before = totals[PRESENT].copy()
         shown = np.arange(run.partitions) < run.known
         along = run.partition, run.instants, run.weights, len(run.arrivals)
         trace = follow(*along, totals[PRESENT], shown)
-        results, bags = self._aggregate(run, trace, totals, before, state)
+        results, bags = self._aggregates.run(run, trace, totals, before, state)
         out = self._emit(run, trace, results, groups)
         kept = np.ones(run.partitions, np.bool_) if not self.keys else totals[PRESENT] > 0
         now = self._remember(run, trace, results, totals, groups, kept)
         gone = take_rows(groups, np.flatnonzero(~kept[: run.known]))
         part = known.after(gone, now, int(run.touched.sum()))
-        values = {
-            name: bag.after(before, after, changed, isinstance(part, Log))
-            for name, (bag, before, after, changed) in bags.items()
-        }
+        values = {name: moved.after(isinstance(part, Log)) for name, moved in bags.items()}
         return {**values, "due": due, "groups": part}, out
 
     def _known(self, state: State) -> RowByKey:
         return RowByKey(state.get("groups"), self._groups_schema, len(self.keys))
 
     @cached_property
-    def _key_schema(self) -> pa.Schema:
-        return pa.schema([self.input_schema.field(name) for name in self.keys])
+    def _aggregates(self) -> Aggregates:
+        return Aggregates(self.keys, self.calls, self.input_schema)
 
     def snapshot(self, load: Load, instant: int) -> Changes:
         groups = self._known(load(self.state_name)).rows()
@@ -177,116 +160,13 @@ class GroupBy(Node):
         return starts if order is None else starts.take(order)
 
     @cached_property
-    def _totals(self) -> dict[str, type]:
-        """The columns of numbers kept per group: each total once, however many calls rest on it."""
-        found: dict[str, type] = {PRESENT: np.int64}
-        for call in self.calls:
-            for total, argument in self._totals_of(call):
-                for i, kind in enumerate(total.columns):
-                    found[f"#{total.name} {argument} {i}"] = kind
-        return found
-
-    def _totals_of(self, call: AggregateCall) -> list[tuple[Total, str]]:
-        way = call.aggregate.way
-        if not isinstance(way, Running) or not call.arguments:
-            return []
-        argument = call.arguments[0]
-        kind = self.input_schema.field(argument).type
-        return [(total, argument) for total in way.totals(kind)]
-
-    @cached_property
     def _groups_schema(self) -> pa.Schema:
         """Keys, then the row that is shown, then the totals."""
         totals = [
             pa.field(name, pa.from_numpy_dtype(np.dtype(kind)))
-            for name, kind in self._totals.items()
+            for name, kind in self._aggregates.totals.items()
         ]
         return pa.schema([*self.schema, *totals, pa.field(SINCE, pa.int64())])
-
-    def _aggregate(
-        self,
-        run: OrderedRun,
-        trace: Trace,
-        totals: dict[str, np.ndarray],
-        before: np.ndarray,
-        state: State,
-    ) -> tuple[dict[str, pa.Array], dict[str, _Moved]]:
-        """The result of every call in every row of the trace, and the ordered values after it."""
-        results: dict[str, pa.Array] = {}
-        bags: dict[str, _Moved] = {}
-        done: dict[tuple[Total, str], tuple[np.ndarray, ...]] = {}
-        for call in self.calls:
-            way = call.aggregate.way
-            if not isinstance(way, Running):
-                part = f"values {call.name}"
-                results[call.name], bags[part] = self._ordered(
-                    call, way, run, trace, state.get(part)
-                )
-                continue
-            for need in self._totals_of(call):
-                if need not in done:
-                    done[need] = self._total(need, run, trace, totals, before)
-            needs = [done[need] for need in self._totals_of(call)]
-            counts = needs[0][0] if needs else trace.present
-            argument = run.column(call.arguments[0]).type if call.arguments else pa.int64()
-            results[call.name] = way.finish(
-                counts, needs[-1] if len(needs) > 1 else (), argument, call.type
-            )
-        return results, bags
-
-    def _total(
-        self,
-        need: tuple[Total, str],
-        run: OrderedRun,
-        trace: Trace,
-        totals: dict[str, np.ndarray],
-        before: np.ndarray,
-    ) -> tuple[np.ndarray, ...]:
-        total, argument = need
-        values = run.column(argument)
-        columns = [totals[f"#{total.name} {argument} {i}"] for i in range(len(total.columns))]
-        if total == COUNT and values.null_count == 0 and np.array_equal(before, columns[0]):
-            columns[0][:] = totals[PRESENT]  # never NULL so far: its count is that of the rows
-            return (trace.present,)
-        return total.run(trace, run.weights, values, columns)
-
-    def _ordered(
-        self, call: AggregateCall, way: Values, run: OrderedRun, trace: Trace, part: Part | None
-    ) -> tuple[pa.Array, _Moved]:
-        by_names = (*call.arguments[1:], call.arguments[0]) if way.by_rest else call.arguments
-        fields = [self.input_schema.field(n) for n in (call.arguments[0], *by_names)]
-        layout = pa.schema(
-            [
-                *self._key_schema,
-                *[pa.field(f"#{i}", f.type) for i, f in enumerate(fields)],
-                ("#count", pa.int64()),
-            ]
-        )
-        width = len(self.keys)
-        bag = BagByKey(part, layout, width)
-        saved = bag.touched(run.touched_keys)
-        present = Entries(
-            run.partition_of(saved.select(list(range(width))), saved.num_rows),
-            saved.column(width),
-            tuple(saved.column(width + 1 + i) for i in range(len(by_names))),
-            saved.column(saved.num_columns - 1).to_numpy(),
-        )
-        result, left = way.run(
-            trace,
-            run.weights,
-            run.partition,
-            run.column(call.arguments[0]),
-            tuple(run.column(n) for n in by_names),
-            present,
-            run.partitions,
-            call.parameter,
-        )
-        named = take_rows(run.keys, left.group)
-        now = pa.RecordBatch.from_arrays(
-            [*named.columns, left.value, *left.by, pa.array(left.count)], schema=layout
-        )
-        changed = int(run.touched[left.group].sum())
-        return result, (bag, saved, now, changed)
 
     def _emit(
         self, run: OrderedRun, trace: Trace, results: dict[str, pa.Array], groups: pa.RecordBatch

@@ -29,6 +29,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -74,10 +75,13 @@ def bound(node: Node, kept: StatePart) -> str:
         case Extent.OWN:
             return _own(node) or "none: grows with every row"
         case Extent.SLIDE:
-            assert isinstance(node, RangeSlide | Hop)
+            assert isinstance(node, RangeSlide | Hop | Over)
             return f"rows of {length_words(_waits(node), node)}"
+        case Extent.FRAMES:
+            assert isinstance(node, Over)
+            return _frames(node)
         case Extent.PARTITIONS:
-            assert isinstance(node, Rows | Session)
+            assert isinstance(node, Rows | Session | Over)
             return _partitions(node)
         case Extent.GAP:
             assert isinstance(node, Session)
@@ -133,8 +137,10 @@ def _own(node: Node) -> str | None:
     return _last_rows(node) if isinstance(node, Rows) else content(node)
 
 
-def _waits(node: RangeSlide | Hop) -> int:
+def _waits(node: RangeSlide | Hop | Over) -> int:
     """How long a row is kept until it has come in for the last time."""
+    if isinstance(node, Over):
+        return node.frame.slide or 0
     return node.slide if isinstance(node, RangeSlide) else max(node.length, node.every)
 
 
@@ -180,10 +186,25 @@ def _and(names: Sequence[str]) -> str:
     return ", ".join(names)
 
 
-def _partitions(node: Rows | Session) -> str:
+def _frames(node: Over) -> str:
+    """The rows that the frames of all partitions hold together."""
+    rows = _rows_of(node.input)
+    if node.frame.rows is None:
+        return f"{rows} in the last {length_words(node.frame.length or 0, node)}"
+    most = f"at most {node.frame.rows:,} {rows}"
+    if not node.partition_by:
+        return most
+    return f"none: {most} per {_and(node.partition_by)}, and ever more of these"
+
+
+def _partitions(node: Rows | Session | Over) -> str:
     if not node.partition_by:
         return "one row"
     keys = _and(node.partition_by)
+    if isinstance(node, Over):
+        if node.frame.length is None:
+            return f"none: grows with every new {keys}"
+        return f"one row per {keys} in the last {length_words(node.frame.length, node)}"
     if isinstance(node, Session) or node.length is None or node.slide > 1:
         return f"none: grows with every new {keys}"
     return f"one row per {keys} in the last {length_words(node.length, node)}"
@@ -285,6 +306,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Rows: _rows,
     Hop: _hop,
     Session: _session,
+    Over: _elements,
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,

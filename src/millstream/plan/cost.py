@@ -34,6 +34,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -243,6 +244,11 @@ def _numbered(costs: Costs, node: Rows | Session | TableScan) -> float:
     return NUMBER * costs.rows(node)
 
 
+def _over(costs: Costs, node: Over) -> float:
+    """Every row enters a frame, and leaves it."""
+    return (GROUP + NUMBER) * costs.rows(node)
+
+
 def _emitted(costs: Costs, node: Node) -> float:
     return EMIT * costs.events(node) + costs.kept(node)
 
@@ -269,6 +275,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Rows: _numbered,
     Hop: _hop,
     Session: _numbered,
+    Over: _over,
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,

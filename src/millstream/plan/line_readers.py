@@ -11,6 +11,7 @@ import pyarrow as pa
 from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
+from millstream.algebra.frame import Frame, Units
 from millstream.algebra.lengths import unit_size
 from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
@@ -34,6 +35,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -232,6 +234,27 @@ def _ordered(tokens: Tokens) -> tuple[str, bool, bool]:
     return name, descending, first
 
 
+def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    units = Units.ROWS if tokens.has("Rows") else Units.RANGE
+    if units is Units.RANGE:
+        tokens.expect("Range")
+    preceding = None if tokens.has("Unbounded") else _amount(tokens, units)
+    tokens.expect("Preceding")
+    slide = _amount(tokens, units) if tokens.has("Slide") else None
+    frame = Frame(units, preceding, slide, tokens.has("Active"))
+    tokens.expect(":")
+    return Over(partition, frame, tokens.listed(lambda: _call(tokens, catalog, below)), below)
+
+
+def _amount(tokens: Tokens, units: Units) -> int:
+    """A number of rows, or a length of time."""
+    return int(tokens.take()) if units is Units.ROWS else _length(tokens)
+
+
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     keys, calls = _calls(tokens, catalog, below)
     since = tokens.names() if tokens.has("since") else ()
@@ -247,28 +270,29 @@ def _calls(
 ) -> tuple[tuple[str, ...], tuple[AggregateCall, ...]]:
     """The keys before a colon, and calls of aggregates."""
 
-    def call() -> AggregateCall:
-        function = tokens.take()
-        aggregate = catalog.aggregates.get(function) or named(function)
-        tokens.expect("(")
-        arguments = () if tokens.has("*") else tokens.names()
-        tokens.expect(")")
-        tokens.expect("as")
-        parameter: float | str | None = None
-        if aggregate.parameter is not None:
-            arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
-        argument = below.schema.field(arguments[0]).type if arguments else None
-        kind = aggregate.result(argument)
-        if kind is None:
-            raise MillstreamError(f'aggregate "{function}" does not take {argument}')
-        return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
-
     grouped = ":" in tokens.found
     keys = tokens.names() if grouped else ()
     if grouped:
         tokens.expect(":")
-    calls = tokens.listed(call) if tokens.second == "(" else ()
+    calls = tokens.listed(lambda: _call(tokens, catalog, below)) if tokens.second == "(" else ()
     return keys, calls
+
+
+def _call(tokens: Tokens, catalog: Catalog, below: Node) -> AggregateCall:
+    function = tokens.take()
+    aggregate = catalog.aggregates.get(function) or named(function)
+    tokens.expect("(")
+    arguments = () if tokens.has("*") else tokens.names()
+    tokens.expect(")")
+    tokens.expect("as")
+    parameter: float | str | None = None
+    if aggregate.parameter is not None:
+        arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
+    argument = below.schema.field(arguments[0]).type if arguments else None
+    kind = aggregate.result(argument)
+    if kind is None:
+        raise MillstreamError(f'aggregate "{function}" does not take {argument}')
+    return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
 
 
 def _tagged(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -322,6 +346,7 @@ READERS: dict[type[Node], Reader] = {
     Rows: _rows,
     Hop: _hop,
     Session: _session,
+    Over: _over,
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

@@ -27,6 +27,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -131,6 +132,19 @@ def _of_sessions(node: Session) -> list[Notice]:
     ]
 
 
+def _of_frames(node: Over) -> list[Notice]:
+    if not node.partition_by or node.frame.length is not None:
+        return []
+    keys = ", ".join(node.partition_by)
+    what = "totals" if node.frame.unbounded else "rows"
+    return [
+        Notice(
+            f"OVER keeps {what} of every partition of {keys} for good",
+            "Write a frame by time, so that silent partitions are dropped: RANGE 1 HOUR PRECEDING.",
+        )
+    ]
+
+
 def _of_groups(node: GroupBy) -> list[Notice]:
     if node.input.lifetime.bounded:
         return []
@@ -182,6 +196,7 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Rows: _of_partitions,
     Hop: _nothing,
     Session: _of_sessions,
+    Over: _of_frames,
     Filter: _nothing,
     Project: _nothing,
     LookupJoin: _nothing,

@@ -30,6 +30,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -147,7 +148,7 @@ def _by_name(node: Node) -> Lineage:
     return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
 
 
-def _of_window(node: Hop | Session) -> Lineage:
+def _of_window(node: Hop | Session | Over) -> Lineage:
     """Columns of the stream, and those that this window gives: no other window has the same."""
     known = lineage_of(node.input)
     window = " and ".join(_form(node).inputs)
@@ -211,6 +212,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Rows: _by_name,
     Hop: _of_window,
     Session: _of_window,
+    Over: _of_window,
     Filter: _by_name,
     Project: _projected,
     LookupJoin: _looked_up,
@@ -253,6 +255,7 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Rows: _by_words,
     Hop: _window,
     Session: _by_words,
+    Over: _by_words,
     Filter: _tested,
     Project: _below,
     LookupJoin: _by_words,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from millstream.algebra.by_operator import entry_for
 from millstream.algebra.expressions import Expression, columns_of
+from millstream.algebra.frame import Units
 from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
@@ -29,6 +30,7 @@ from millstream.operators import (
     Minus,
     NonRetroactiveJoin,
     Now,
+    Over,
     Partial,
     PartialTopK,
     Project,
@@ -181,6 +183,17 @@ def _session(known: RateEstimates, node: Session, below: RowRates) -> RowRates:
     return RowRates(below.rate, below.rate, size_of(node))
 
 
+def _over(known: RateEstimates, node: Over, below: RowRates) -> RowRates:
+    """A row for every row, or for every one that a slide yields; two if those that leave count."""
+    slide = node.frame.slide or 1
+    each = slide if node.frame.units is Units.ROWS else _per_slot(slide, node)
+    return replace(below, rate=below.rate * (1 + node.frame.active) / max(each, 1.0))
+
+
+def _per_slot(slide: int, node: Over) -> float:
+    return slide / UNITS_PER_ROW.get(node.time_domain or Domain.INTEGER, 1.0)
+
+
 def _join(known: RateEstimates, node: Join | SingleJoin, *sides: RowRates) -> RowRates:
     left, right = sides
     share = _pairs(known, node)
@@ -288,6 +301,7 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Rows: _rows,
     Hop: _hop,
     Session: _session,
+    Over: _over,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,

@@ -11,7 +11,7 @@ from millstream.algebra.window_columns import WINDOW_COLUMNS
 from millstream.bind.expressions.vocabulary import UNITS
 from millstream.bind.names.scope import Scope
 from millstream.errors import MillstreamError
-from millstream.lang import interval_of, to_sql
+from millstream.lang import to_sql
 from millstream.lang.grammar.elsewhere import UNFOLD, first_rows, without_stream
 
 Hint = str | Callable[[list[str]], str]
@@ -190,35 +190,6 @@ def refused(
 
 def _order(scope: Scope) -> str:
     return scope.ordered_by[0] if scope.ordered_by else "ts"
-
-
-def over(node: exp.Window, scope: Scope) -> MillstreamError:
-    """A call with OVER, which is not there yet: what does the same today."""
-    called = str(node.this.this).lower() if isinstance(node.this, exp.Anonymous) else "this"
-    partition = ", ".join(to_sql(part) for part in node.args.get("partition_by") or ())
-    order = node.args.get("order")
-    keys = [to_sql(key) for key in order.expressions] if order is not None else []
-    source = source_of(node)
-    if called in _NEIGHBOURS:
-        hint = _neighbour(called, source, partition, keys[0].split()[0] if keys else _order(scope))
-    elif called in _NUMBERING:
-        hint = first_rows(source, partition, keys[0] if keys else "…")
-    else:
-        listed, group = (f"{partition}, ", f" GROUP BY {partition}") if partition else ("", "")
-        window = f"[{_frame(node, f'Partition By {partition} ' if partition else '')}]"
-        hint = f"Write SELECT {listed}{to_sql(node.this)} FROM {source} {window}{group}."
-    return MillstreamError(f"{called}(…) OVER is not supported yet", hint=hint)
-
-
-def _frame(node: exp.Window, by: str) -> str:
-    """The window of a frame: ROWS 5 PRECEDING are 6 with the current one."""
-    spec = node.args.get("spec")
-    start = spec.args.get("start") if spec is not None else None
-    if isinstance(start, exp.Literal) and start.this.isdigit():
-        return f"{by}Rows {int(start.this) + 1}"
-    if isinstance(start, exp.Interval):
-        return f"Range {str(interval_of(start)).title()}"
-    return f"{by}Rows 100"
 
 
 def source_of(node: exp.Expr) -> str:

@@ -23,7 +23,7 @@ from millstream.algebra.types import (
     is_temporal,
     type_name,
 )
-from millstream.bind.expressions.elsewhere import over, source_of
+from millstream.bind.expressions.elsewhere import source_of
 from millstream.bind.expressions.vocabulary import ALIASES
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import aggregate_of, only_tested, stands_around
@@ -228,7 +228,7 @@ def _of_group(node: exp.WithinGroup) -> str:
     return "Leave it out: values come in the order of time."
 
 
-def not_yet(node: exp.Expr, text: str, scope: Scope) -> MillstreamError:
+def not_yet(node: exp.Expr, text: str) -> MillstreamError:
     """What the grammar has and the system does not, with a way out."""
     match node:
         case exp.All() | exp.Any():
@@ -237,8 +237,6 @@ def not_yet(node: exp.Expr, text: str, scope: Scope) -> MillstreamError:
                 f"{word} stands on the right of a comparison, before a subquery",
                 hint=f"Write x > {word} (SELECT …).",
             )
-        case exp.Window():
-            return over(node, scope)
         case exp.WithinGroup():
             return MillstreamError("WITHIN GROUP is not supported", hint=_of_group(node))
         case exp.Tuple():
@@ -262,3 +260,12 @@ def check_zone(zone: Literal, place: Place | None) -> None:
             place,
             hint=f"Did you mean '{near}'?" if near else "Write for example 'Europe/Berlin'.",
         ) from None
+
+
+def wrong_if(count: int) -> MillstreamError:
+    """`if` with another number of arguments."""
+    here = "is 1" if count == 1 else f"are {count or 'none'}"
+    return MillstreamError(
+        f'function "if" takes 3 arguments, and here {here}',
+        hint="Write if(condition, value, other).",
+    )

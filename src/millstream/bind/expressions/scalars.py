@@ -27,7 +27,9 @@ from millstream.bind.expressions.messages import (
     no_member,
     not_yet,
     of_select_list,
+    wrong_if,
 )
+from millstream.bind.expressions.over_messages import misplaced_over
 from millstream.bind.expressions.patterns import without_escape
 from millstream.bind.expressions.quoted import (
     COMPARING,
@@ -65,6 +67,7 @@ class Expressions:
     text: str
     clause: str = "WHERE"
     aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
+    over: Callable[[exp.Window], Expression] | None = None
     outer: Callable[[exp.Column], Column | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
@@ -144,6 +147,8 @@ class Expressions:
                 return self._named(node)
             case exp.Filter():
                 return self._filtered(node)
+            case exp.Window():
+                return self._over(node)
             case exp.And() | exp.Or():
                 return self._chain(node)
             case exp.NullSafeEQ():
@@ -153,7 +158,7 @@ class Expressions:
                 return self._call(OPERATORS[type(node)], [node.this, node.expression], node)
             case exp.Star():
                 raise MillstreamError("* cannot stand here", hint="Name a column.")
-        raise not_yet(node, self.text, self.scope)
+        raise not_yet(node, self.text)
 
     def compare(
         self, operator: str, left: Expression, right: Expression, *written: exp.Expr
@@ -367,12 +372,14 @@ class Expressions:
             )
         return self.bind(node.this)
 
+    def _over(self, node: exp.Window) -> Expression:
+        if self.over is None:
+            raise misplaced_over(self.clause)
+        return self.over(node)
+
     def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
         if len(given) != 3:
-            raise MillstreamError(
-                f'function "if" takes 3 arguments, and here {_count(given)}',
-                hint="Write if(condition, value, other).",
-            )
+            raise wrong_if(len(given))
         condition = self.condition(given[0], "if")
         values = [self.bind(n) for n in given[1:]]
         kind = self.calls.common(values, given[1:], "the values of if")
@@ -391,7 +398,3 @@ class Expressions:
             raise no_function(name, name_place_of(node, self.text))
         bound = self.operands(written) if name in COMPARING else [self.bind(n) for n in written]
         return self.calls.apply(name, bound, written)
-
-
-def _count(given: Sequence[object]) -> str:
-    return "is 1" if len(given) == 1 else f"are {len(given) or 'none'}"

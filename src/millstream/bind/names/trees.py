@@ -60,6 +60,13 @@ def has_aggregate(select: exp.Select, find: Find) -> bool:
     return any(True for _ in aggregates_of(select, find))
 
 
+def has_over(select: exp.Select) -> bool:
+    """True when a call in the select list or in ORDER BY has a window of its own."""
+    clauses = [*select.expressions, select.args.get("order")]
+    parts = (part for clause in clauses if clause is not None for part in own_parts(clause))
+    return any(isinstance(part, exp.Window) for part in parts)
+
+
 def stands_around(column: exp.Column) -> bool:
     """True when the alias before a column is that of a query further out."""
     own = column.find_ancestor(exp.Select)

@@ -41,7 +41,7 @@ class Grouping:
         where = self._where(node, inside)
         called, given = _distinct(called, given, text)
         if called.arity.least == 0 and (not given or isinstance(given[0], exp.Star)):
-            counted = () if where is None else (self._argument(_only(where, Literal(1, INTEGER))),)
+            counted = () if where is None else (self.argument(_only(where, Literal(1, INTEGER))),)
             kind = called.result(INTEGER)
             assert kind is not None, "what needs no argument takes everything"
             return self._call(AggregateCall("", called, counted, kind), node)
@@ -96,16 +96,16 @@ class Grouping:
         if called.sorting is Sorting.ARGUMENT:
             by = coerce(more[0], INTEGER) if more[0].type == NULL else more[0]
             known = Call("not", (Call("is_null", (value,), BOOLEAN),), BOOLEAN)
-            return self._argument(value), self._argument(_only(known, _only(where, by)))
+            return self.argument(value), self.argument(_only(known, _only(where, by)))
         if not called.goes_by_time and not called.counts_nulls:
-            return (self._argument(_only(where, value)),)
+            return (self.argument(_only(where, value)),)
         if not called.goes_by_time:
-            order: tuple[str, ...] = () if where is None else (self._argument(_always(where)),)
+            order: tuple[str, ...] = () if where is None else (self.argument(_always(where)),)
         elif where is None:
             order = STAMPS
         else:
-            order = (self._argument(_only(where, Column(STAMPS[0], INTEGER))), STAMPS[1])
-        return (self._argument(value), *order)
+            order = (self.argument(_only(where, Column(STAMPS[0], INTEGER))), STAMPS[1])
+        return (self.argument(value), *order)
 
     def _without_stamps(self, call: AggregateCall) -> AggregateCall:
         """The call over rows that did not come as elements of one stream."""
@@ -118,7 +118,8 @@ class Grouping:
             )
         return replace(call, arguments=tuple(n for n in call.arguments if n not in STAMPS))
 
-    def _argument(self, value: Expression) -> str:
+    def argument(self, value: Expression) -> str:
+        """The name of a column that is computed below."""
         for name, there in self.arguments.items():
             if there == value:
                 return name

@@ -14,7 +14,7 @@ from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope, is_known, not_found_in
-from millstream.bind.names.trees import aggregates_of, is_query, own_parts
+from millstream.bind.names.trees import aggregates_of, has_over, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.queries.beginnings import with_beginning
 from millstream.bind.queries.items import Item
@@ -136,7 +136,14 @@ class _Binder:
         if id(select) not in self._sources:
             stamped = any(a.goes_by_time for a in aggregates_of(select, self.aggregate))
             sources = Sources(
-                self.catalog, self.text, self.query, self._test, stamped, self.notices, self.found
+                self.catalog,
+                self.text,
+                self.query,
+                self._test,
+                stamped,
+                has_over(select),
+                self.notices,
+                self.found,
             )
             self._sources[id(select)] = sources.bind(select)
         return self._sources[id(select)]

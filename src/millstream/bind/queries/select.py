@@ -21,13 +21,17 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import INTEGER
+from millstream.bind.expressions.over_messages import over_relation
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import and_parts, has_aggregate, has_query, is_query, own_parts
+from millstream.bind.queries.frames import as_stream, is_over_stream
 from millstream.bind.queries.grouping import Grouping, after_grouping
 from millstream.bind.queries.items import Item, Outputs, aliases_of, bind_items
 from millstream.bind.queries.keys import bind_keys
-from millstream.bind.queries.ordering import Ordering, bind_ordering, clause_place
+from millstream.bind.queries.ordering import Ordering, bind_ordering
+from millstream.bind.queries.overs import Overs
+from millstream.bind.queries.select_checks import check_ordering, check_over, check_without_from
 from millstream.bind.queries.single import at_most_one
 from millstream.bind.relations.entries import Joined
 from millstream.bind.subqueries.correlation import (
@@ -48,7 +52,7 @@ from millstream.bind.subqueries.relations import (
 )
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
-from millstream.operators import Distinct, Filter, GroupBy, Project
+from millstream.operators import Distinct, Filter, GroupBy, Istream, Project, Unbounded
 from millstream.operators.filter import filtered
 
 
@@ -86,7 +90,7 @@ class Select:
         self.source = self.queries.source(self.node)
         self.subqueries = Subqueries(self.queries, Around(self.scope, self.outer))
         if self.source is None:
-            self._check_without_from()
+            check_without_from(self.node, self.text)
 
     @property
     def scope(self) -> Scope:
@@ -109,14 +113,18 @@ class Select:
         where = self._conditions("where", self._expressions("WHERE"))
         expressions = self._expressions("the select list")
         grouping = Grouping(expressions)
-        expressions.aggregate = grouping.aggregate
+        overs = Overs(expressions, self.node, None if self.source is None else self.source.plan)
+        expressions.aggregate, expressions.over = grouping.aggregate, overs.call
         items = bind_items(self.node, expressions)
         having = self._conditions("having", replace(expressions, aliases=aliases_of(items)))
         ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
-        self._check_ordering(ordering)
+        check_ordering(self.node, ordering, self.text)
         self._check_aggregates(grouping)
         wanted = (*items, *_hidden_items(ordering))
         plan = self._input(where)
+        if overs.windows:
+            check_over(self.node, overs, grouping, self.outer, self.text)
+            plan = Unbounded(overs.plan(self._stream(plan)))
         if grouping.calls or any(self.node.args.get(word) for word in ("group", "having")):
             answer = self._grouped(plan, grouping, items, wanted, having)
         else:
@@ -124,6 +132,19 @@ class Select:
             single = plan is not None and at_most_one(plan, frozenset(self._names))
             answer = Answer(self._projected(plan, wanted, _unchanged), alone or single, alone)
         return self._finished(answer, ordering)
+
+    def _stream(self, plan: Node | None) -> Node:
+        """The elements that the calls with OVER are about."""
+        plan = self._there(plan)
+        if (stream := as_stream(plan)) is not None:
+            return stream
+        place = place_of(self.node.args["from_"], self.text)
+        if not is_over_stream(plan):
+            raise over_relation("FROM has none").at(place)
+        if not plan.monotonic:
+            raise over_relation("the rows of FROM can leave again").at(place)
+        self.queries.notices.append(Notice("FROM under OVER only grows: Istream is used"))
+        return Istream(plan)
 
     def rows(self, with_values: bool) -> Rows | None:
         """The rows for IN or EXISTS, tied by the conditions that name the query around.
@@ -287,18 +308,6 @@ class Select:
         plan = ordering.apply(plan, names)
         return Answer(plan, answer.single or ordering.limit in (0, 1))
 
-    def _check_without_from(self) -> None:
-        words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
-        for key, word in words.items():
-            if self.node.args.get(key) is not None:
-                relation = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
-                over = any(map(has_query, self.node.expressions)) or has_query(self.node.args[key])
-                raise MillstreamError(
-                    f"a query with {word} needs FROM",
-                    place_of(self.node, self.text),
-                    hint=relation if over else "Name a stream: SELECT … FROM bids.",
-                )
-
     def _check_aggregates(self, grouping: Grouping) -> None:
         """An aggregate of columns of the query around would be one of that query."""
         for call in grouping.calls.values():
@@ -311,27 +320,6 @@ class Select:
                     grouping.places[call.name],
                     hint="Compute it in a subquery in FROM of that query, or leave it out.",
                 )
-
-    def _check_ordering(self, ordering: Ordering | None) -> None:
-        operator = self.node.args.get("to_stream")
-        clause = next((w for w in ("order", "limit", "offset") if self.node.args.get(w)), None)
-        if operator and clause:
-            word = "ORDER BY" if clause == "order" else clause.upper()
-            called = operator.capitalize()
-            raise MillstreamError(
-                f"{word} cannot stand in a query that gives a stream",
-                clause_place(self.node, word, self.text),
-                detail="Streams come in the order of time, and have no end.",
-                hint=f"Leave it out, or take the first rows of a relation: "
-                f"{called}(SELECT … ORDER BY … LIMIT 10).",
-            )
-        if ordering and ordering.hidden and self.node.args.get("distinct") is not None:
-            key = ordering.hidden[0]
-            raise MillstreamError(
-                "ORDER BY after DISTINCT takes columns of the select list",
-                place_of(key.node, self.text),
-                hint="Add it to the select list, or leave out DISTINCT.",
-            )
 
 
 def _unchanged(value: Expression) -> Expression:

@@ -36,6 +36,8 @@ class Sources:
     subquery: Callable[[exp.Expr], Node]
     test: Test
     stamped: bool = False
+    has_over: bool = False
+    """Whether calls of the query have windows of their own."""
     notices: list[Notice] = field(default_factory=list)
     found: list[Stream | Table | View] = field(default_factory=list)
     """What was found in the catalog under the names in FROM."""
@@ -191,7 +193,8 @@ class Sources:
             plan = self._as_stream(plan, described, window)
         scope = Scope((member_of(alias, plan),))
         if window is None:
-            self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
+            if not self.has_over:
+                self.notices.append(Notice(f"{described} has no window: [Range Unbounded] is used"))
             return Unbounded(plan)
         bound = bind_window(window, plan, scope, domain_of(plan), described, self.text)
         self._notice_hidden(bound, described)

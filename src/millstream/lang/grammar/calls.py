@@ -48,6 +48,8 @@ class Calls(Core):
     Only CAST, TRY_CAST, EXTRACT, `mod` and the subquery predicates have nodes of their own.
     """
 
+    WINDOW_BEFORE_PAREN_TOKENS: ClassVar = set()
+    """Sqlglot reads FILTER behind a call; OVER is read by `overs`."""
     NO_PAREN_FUNCTIONS: ClassVar = {
         TokenType.CURRENT_DATE: lambda: exp.Anonymous(this="current_date"),
         TokenType.CURRENT_TIMESTAMP: lambda: exp.Anonymous(this="current_timestamp"),
@@ -106,11 +108,8 @@ class Calls(Core):
         return [self._parse_column() or self.expect("a column")]
 
     def _parse_window(self, this: exp.Expr | None, alias: bool = False) -> exp.Expr | None:
-        over = self._match(TokenType.OVER, advance=False)
-        if over and self._next.token_type not in (TokenType.L_PAREN, TokenType.VAR):
-            self._advance()
-            self.expect('"(" after OVER')
-        return super()._parse_window(this, alias)
+        call = super()._parse_window(this, alias)
+        return self.read_over(call) if call is not None and self._match(TokenType.OVER) else call
 
     def _parse_partition_by(self) -> list[exp.Expr]:
         if not self._match(TokenType.PARTITION_BY):

@@ -212,6 +212,22 @@ class Core(Faults):
         """Take a length of time after a word (`windows`)."""
         raise NotImplementedError
 
+    def read_over(self, call: exp.Expr) -> exp.Window:
+        """Take the window of a call, after OVER (`overs`)."""
+        raise NotImplementedError
+
+    def at_window_clause(self) -> bool:
+        """Whether the clause WINDOW begins here (`overs`)."""
+        raise NotImplementedError
+
+    def read_window_clause(self) -> list[exp.Expr]:
+        """Take the clause WINDOW (`overs`)."""
+        raise NotImplementedError
+
+    def read_window_of_table(self, table: exp.Table) -> StreamWindow:
+        """Take the window of a stream in FROM, after OVER (`overs`)."""
+        raise NotImplementedError
+
     def _parse_whole_query(self) -> exp.Expr:
         raise NotImplementedError
 

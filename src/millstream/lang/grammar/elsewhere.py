@@ -251,12 +251,19 @@ def clause_at(around: Words) -> Clause | None:
         begins = around.tokens[0].text.upper()
         if begins not in IN_STATEMENTS.get(clause.words, (begins,)):
             continue
+        if clause.words == "WINDOW" and _names_window(there):
+            continue
         if clause.words in BEHIND_NAMES and not _is_behind_name(around):
             continue
         after = there[len(wanted)].token_type if there[len(wanted) :] else None
         if after in FOLLOWED.get(clause.words, (after,)):
             return clause
     return None
+
+
+def _names_window(there: list[Token]) -> bool:
+    """Whether the clause gives a window of OVER a name: `WINDOW w AS (…)`."""
+    return len(there) > 2 and there[2].token_type == TokenType.ALIAS
 
 
 def _is_behind_name(around: Words) -> bool:

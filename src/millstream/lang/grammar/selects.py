@@ -155,8 +155,11 @@ class Selects(Core):
     def _parse_query_modifiers(self, this: Any) -> Any:
         if not isinstance(this, (exp.Select, exp.SetOperation, exp.Subquery)):
             return this
-        while self._curr.token_type in self.QUERY_MODIFIER_PARSERS:
+        while self._curr.token_type in self.QUERY_MODIFIER_PARSERS or self.at_window_clause():
             clause = self._curr
+            if self.at_window_clause():
+                this.set("windows", self.read_window_clause())
+                continue
             if not isinstance(this, exp.Select) and clause.token_type not in _OF_WHOLE_RESULT:
                 break
             if clause.token_type == TokenType.GROUP_BY and self._next.token_type == TokenType.ALL:

@@ -54,6 +54,8 @@ class Sources(Core):
 
     def _parse_source_name(self) -> exp.Table:
         self.refuse_clause_not_yet()
+        if self._at_table_over():
+            return self._parse_table_over()
         if self._next.token_type == TokenType.L_PAREN and (call := self._parse_function()):
             return self.expression(exp.Table(this=call))
         if self._curr.token_type not in {*self.ID_VAR_TOKENS, TokenType.IDENTIFIER}:
@@ -65,11 +67,28 @@ class Sources(Core):
             self.fail("a name has at most two parts", self._prev)
         return self.expression(exp.Table(this=parts[-1], db=parts[0] if parts[1:] else None))
 
+    def _at_table_over(self) -> bool:
+        """Whether `TABLE(s OVER` comes next."""
+        if self._curr.text.upper() != "TABLE" or self._next.token_type != TokenType.L_PAREN:
+            return False
+        behind = self._tokens[self._index + 2 : self._index + 6]
+        kinds = [token.token_type for token in behind]
+        return TokenType.OVER in (kinds[1:2] + kinds[3:4])
+
+    def _parse_table_over(self) -> exp.Table:
+        """Take `TABLE(s OVER (RANGE 12 HOURS PRECEDING))`: the stream with a window."""
+        self._advance(2)
+        table = self._parse_source_name()
+        self._match(TokenType.OVER)
+        table.set("stream_window", self.read_window_of_table(table))
+        self._match_r_paren()
+        return table
+
     def _is_quoted(self) -> bool:
         return self._prev.token_type == TokenType.IDENTIFIER
 
     def _parse_window_and_alias(self, source: exp.Expr) -> None:
-        window = self._parse_stream_window()
+        window = source.args.get("stream_window") or self._parse_stream_window()
         self.refuse_window_clause(source.name)
         if alias := self._parse_table_alias():
             source.set("alias", alias)
@@ -83,6 +102,8 @@ class Sources(Core):
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         self.refuse_clause_not_yet()
+        if self.at_window_clause():
+            return None
         if self._match(TokenType.ALIAS):
             name: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
         else:

@@ -1,0 +1,73 @@
+"""What one SELECT cannot have: clauses that do not go together."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from millstream.bind.expressions.over_messages import beside_groups
+from millstream.bind.names.trees import has_query
+from millstream.bind.queries.grouping import Grouping
+from millstream.bind.queries.ordering import Ordering, clause_place
+from millstream.bind.queries.overs import Overs
+from millstream.bind.subqueries.correlation import Outer
+from millstream.errors import MillstreamError
+from millstream.lang import place_of
+
+
+def check_without_from(node: exp.Select, text: str) -> None:
+    """Only a list of values stands without FROM."""
+    words = {"where": "WHERE", "group": "GROUP BY", "having": "HAVING", "order": "ORDER BY"}
+    for key, word in words.items():
+        if node.args.get(key) is not None:
+            relation = "Put the subqueries in FROM, as (SELECT …) a, and test their columns."
+            over = any(map(has_query, node.expressions)) or has_query(node.args[key])
+            raise MillstreamError(
+                f"a query with {word} needs FROM",
+                place_of(node, text),
+                hint=relation if over else "Name a stream: SELECT … FROM bids.",
+            )
+
+
+def check_over(
+    node: exp.Select, overs: Overs, grouping: Grouping, outer: Outer | None, text: str
+) -> None:
+    """OVER stands beside no groups, and in no subquery that reads the query around it."""
+    overs.check()
+    place = next(iter(overs.places.values()), None)
+    if outer is not None:
+        raise MillstreamError(
+            "OVER cannot stand in a subquery that uses columns of the query around it",
+            place,
+            hint="Compute it in a subquery in FROM or in a view.",
+        )
+    words = {"group": "GROUP BY", "having": "HAVING"}
+    word = next((words[w] for w in words if node.args.get(w)), None)
+    if grouping.calls:
+        call = next(iter(grouping.calls.values()))
+        name = call.aggregate.called
+        raise beside_groups(f'aggregate "{name}" without OVER').at(grouping.places[call.name])
+    if word is not None:
+        raise beside_groups(word).at(clause_place(node, word, text))
+
+
+def check_ordering(node: exp.Select, ordering: Ordering | None, text: str) -> None:
+    """ORDER BY goes with relations, and after DISTINCT with columns of the list."""
+    operator = node.args.get("to_stream")
+    clause = next((w for w in ("order", "limit", "offset") if node.args.get(w)), None)
+    if operator and clause:
+        word = "ORDER BY" if clause == "order" else clause.upper()
+        called = operator.capitalize()
+        raise MillstreamError(
+            f"{word} cannot stand in a query that gives a stream",
+            clause_place(node, word, text),
+            detail="Streams come in the order of time, and have no end.",
+            hint=f"Leave it out, or take the first rows of a relation: "
+            f"{called}(SELECT … ORDER BY … LIMIT 10).",
+        )
+    if ordering and ordering.hidden and node.args.get("distinct") is not None:
+        key = ordering.hidden[0]
+        raise MillstreamError(
+            "ORDER BY after DISTINCT takes columns of the select list",
+            place_of(key.node, text),
+            hint="Add it to the select list, or leave out DISTINCT.",
+        )
