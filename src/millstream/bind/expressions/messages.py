@@ -158,13 +158,20 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
 
 def misplaced(called: Aggregate, clause: str) -> MillstreamError:
     """An aggregate where single rows are looked at."""
+    return misplaced_call(called.name, clause)
+
+
+def misplaced_call(name: str, clause: str) -> MillstreamError:
+    """The same for an aggregate of any kind."""
     if clause.startswith("aggregate"):
         hint = "Compute the inner one first, in a subquery in FROM or in a view."
     elif clause == "WHERE":
         hint = "WHERE tests single rows; test groups in HAVING."
+    elif clause in ("VALUES", "SET"):
+        hint = f"Write a subquery: (SELECT {name}(…) FROM table)."
     else:
         hint = "Move it to the select list or to HAVING."
-    return MillstreamError(f'aggregate "{called.name}" cannot stand in {clause}', hint=hint)
+    return MillstreamError(f'aggregate "{name}" cannot stand in {clause}', hint=hint)
 
 
 def no_clock(name: str, node: exp.Expr) -> MillstreamError:

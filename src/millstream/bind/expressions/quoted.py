@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.algebra.expressions import Column, Expression, walk
+from millstream.algebra.expressions import Expression, Literal, walk
 from millstream.algebra.types import STRING
 from millstream.bind.names.scope import Scope, with_names_around
 from millstream.errors import MillstreamError, Notice, closest
@@ -28,8 +28,8 @@ def is_double_quoted(node: exp.Column) -> bool:
 
 def reads_text(value: Expression) -> bool:
     """Whether a value is a string that depends on text columns."""
-    texts = (part for part in walk(value) if isinstance(part, Column) and part.type == STRING)
-    return value.type == STRING and any(True for _ in texts)
+    leaves = (part for part in walk(value) if not part.children and not isinstance(part, Literal))
+    return value.type == STRING and any(leaf.type == STRING for leaf in leaves)
 
 
 def taken_as_string(word: str, scope: Scope) -> Notice:

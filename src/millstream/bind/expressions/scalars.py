@@ -11,7 +11,7 @@ from sqlglot import exp
 from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import builtin
 from millstream.algebra.evaluate import castable
-from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
+from millstream.algebra.expressions import Call, Case, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTERVAL, NULL, STRING, type_from_text
 from millstream.bind.expressions.calls import Calls
@@ -68,7 +68,7 @@ class Expressions:
     clause: str = "WHERE"
     aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
     over: Callable[[exp.Window], Expression] | None = None
-    outer: Callable[[exp.Column], Column | None] | None = None
+    outer: Callable[[exp.Column], Expression | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
     notices: list[Notice] = field(default_factory=list)

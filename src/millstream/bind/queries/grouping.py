@@ -45,16 +45,16 @@ class Grouping:
             kind = called.result(INTEGER)
             assert kind is not None, "what needs no argument takes everything"
             return self._call(AggregateCall("", called, counted, kind), node)
-        values = [inside.bind(n) for n in _checked(called, given, node, text)]
+        values = [inside.bind(n) for n in checked(called, given, node, text)]
         value = coerce(values[0], INTEGER) if values[0].type == NULL else values[0]
         kind = called.result(value.type)
         if kind is None:
             raise MillstreamError(
                 f'aggregate "{called.called}" cannot take {a(value.type)}',
                 place_of(given[0], text),
-                hint=_advice(called, value.type, to_sql(given[0])),
+                hint=advice(called, value.type, to_sql(given[0])),
             )
-        parameter = _parameter(called, values, given, text)
+        parameter = parameter_of(called, values, given, text)
         if called.argument is not None:
             value = coerce(value, called.argument)
         columns = self._columns(called, value, values[1:], where)
@@ -155,11 +155,11 @@ def after_grouping(
     names = {name for name, _ in keys}
     for part in walk(result):
         if isinstance(part, Column) and part.name not in names and not part.name.startswith("#"):
-            raise _ungrouped(part.name, node, expressions, bool(keys))
+            raise ungrouped(part.name, node, expressions, bool(keys))
     return result
 
 
-def _ungrouped(
+def ungrouped(
     name: str, node: exp.Expr, expressions: Expressions, grouped: bool
 ) -> MillstreamError:
     """A column that may differ within a group, pointed at where it stands by itself."""
@@ -221,7 +221,7 @@ def _takes_distinct(aggregate: Aggregate) -> bool:
     return aggregate.of_distinct() is not None and aggregate != COUNT_DISTINCT
 
 
-def _checked(called: Aggregate, given: list[exp.Expr], node: exp.Expr, text: str) -> list[exp.Expr]:
+def checked(called: Aggregate, given: list[exp.Expr], node: exp.Expr, text: str) -> list[exp.Expr]:
     """The arguments, as many as the aggregate takes."""
     arity = called.arity
     for written in given:
@@ -247,7 +247,7 @@ def _checked(called: Aggregate, given: list[exp.Expr], node: exp.Expr, text: str
     )
 
 
-def _parameter(
+def parameter_of(
     called: Aggregate, values: list[Expression], given: list[exp.Expr], text: str
 ) -> float | str | None:
     """The constant after the argument."""
@@ -280,7 +280,7 @@ def _at_no_time(part: Expression) -> Expression | None:
     return Literal(0, INTEGER) if part == Column(STAMPS[0], INTEGER) else None
 
 
-def _advice(called: Aggregate, kind: pa.DataType, written: str) -> str:
+def advice(called: Aggregate, kind: pa.DataType, written: str) -> str:
     name = called.called
     if pa.types.is_list(kind):
         return "Aggregates of arrays are count, first, last and array_agg."
