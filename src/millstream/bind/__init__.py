@@ -9,6 +9,7 @@ The folders are in the order in which things happen, and a folder imports only f
     queries        SELECT with all its clauses, and queries in queries
     definitions    CREATE STREAM and CREATE VIEW
     tables         CREATE TABLE, INSERT, UPDATE and DELETE
+    blocks         CREATE AGGREGATE and CREATE FUNCTION: routines
 """
 
 from millstream.bind.definitions.clauses import source_fault

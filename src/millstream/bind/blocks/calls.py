@@ -132,7 +132,9 @@ def _unwrapped(
     given: list[exp.Expr], inside: Scalars
 ) -> tuple[list[exp.Expr], bool, tuple[Ordered, ...]]:
     """The arguments, whether equal ones count once, and the order in which they are fed."""
-    found, feeding, distinct = [], (), False
+    found: list[exp.Expr] = []
+    feeding: tuple[Ordered, ...] = ()
+    distinct = False
     for node in given:
         if isinstance(node, exp.Order):
             feeding = tuple(bind_ordered(part, inside) for part in node.expressions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,7 +18,6 @@ from millstream.blocks.queries import Columns
 from millstream.blocks.routine import (
     INWINDOW,
     RETURN,
-    Block,
     Delete,
     LocalTable,
     Routine,
@@ -236,9 +236,9 @@ def _count(count: int, what: str) -> str:
     return f"1 {what}" if count == 1 else f"{count or 'no'} {what}s"
 
 
-def _blocks(statement: CreateRoutine, body: Body) -> dict[str, Block | None]:
+def _blocks(statement: CreateRoutine, body: Body) -> dict[str, Any]:
     """The bound blocks by their labels; a body without labels is INITIALIZE and ITERATE."""
-    found: dict[str, Block | None] = {"initialize": (), "iterate": ()}
+    found: dict[str, Any] = {"initialize": (), "iterate": ()}
     for section in statement.sections:
         block = tuple(_statement(s, section, body) for s in section.statements)
         labels = section.labels or (

@@ -208,12 +208,9 @@ def _ungrouped(
     value: Expression, keys: tuple[Expression, ...], labels: set[int]
 ) -> Iterator[Field]:
     """The columns of the rows that an expression over groups looks at."""
-    if value in keys:
-        return
-    if isinstance(value, Field) and value.label in labels:
-        yield value
-    for part in parts_of(value):
-        yield from _ungrouped(part, keys, labels)
+    for part in parts_of(value, without=keys):
+        if isinstance(part, Field) and part.label in labels:
+            yield part
 
 
 def _check_groups(made: Select, items: list[Item], node: exp.Select, rows: Scalars) -> None:

@@ -226,7 +226,8 @@ class From:
     def _merge(
         self, using: list[str], left: Scope, member: Member, side: str, join: exp.Join
     ) -> list[Expression]:
-        right, conditions, merged = Scope((member,)), [], {}
+        right, merged = Scope((member,)), dict[str, Column]()
+        conditions: list[Expression] = []
         for name in using:
             try:
                 columns = [left.resolve(name), right.resolve(name)]
