@@ -1,0 +1,188 @@
+"""Where code is written: the program that it belongs to, and what names mean there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from millstream.algebra.expressions import Expression
+from millstream.algebra.types import INTEGER, STRING
+from millstream.blocks.native.kinds import NotNative, Value, array_type, zero
+from millstream.blocks.native.writer import Writer
+from millstream.blocks.queries import Columns, Stored
+from millstream.blocks.routine import Routine
+
+Sink = Callable[["Place", Sequence[Value]], None]
+"""What takes the rows of a query: it writes what is done with one of them."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a program may rely on: that no argument and no stored value is NULL, and that all
+    results count."""
+
+    nulls: bool = False
+    wanted: bool = False
+
+
+@dataclass(eq=False)
+class Program:
+    """A program that is being written.
+
+    `nullable` are the columns that may hold a NULL, each by the name of its table and its number:
+    writing adds to it, and is repeated until nothing is added. `texts` are the strings that stand
+    in the routine, `stored` the tables of the system that it reads.
+    """
+
+    routine: Routine
+    variant: Variant
+    nullable: set[tuple[str, int]]
+    writer: Writer = field(default_factory=Writer)
+    top: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
+    orders_texts: bool = False
+    tables: int = 0
+    calling: tuple[str, ...] = ()
+
+    def text(self, value: str) -> str:
+        """The name of a string that stands in the routine."""
+        if value not in self.texts:
+            self.texts.append(value)
+        return f"d{self.texts.index(value)}"
+
+
+@dataclass(frozen=True)
+class Single:
+    """A table of at most one row: `name` says whether that is there."""
+
+    name: str
+    columns: Columns
+    nullable: set[tuple[str, int]]
+
+    def row(self) -> list[Value]:
+        return [Value(f"{self.name}_c{j}", self.valid(j)) for j in range(len(self.columns))]
+
+    def valid(self, j: int) -> str | None:
+        return f"{self.name}_v{j}" if (self.name, j) in self.nullable else None
+
+    def clear(self, w: Writer) -> None:
+        w.line(f"{self.name} = False")
+        for j, (_, kind) in enumerate(self.columns):
+            w.line(f"{self.name}_c{j} = {zero(kind)}")
+            if (valid := self.valid(j)) is not None:
+                w.line(f"{valid} = False")
+
+
+@dataclass(frozen=True)
+class Many:
+    """A table of any number of rows: arrays, in which those of the instance lie from `_b` to `_n`.
+
+    The instance may use all that lies behind `_s`. `stored` ones are only read.
+    """
+
+    name: str
+    columns: Columns
+    nullable: set[tuple[str, int]]
+    stored: bool = False
+
+    def row(self, at: str) -> list[Value]:
+        found = []
+        for j in range(len(self.columns)):
+            valid = self.valid(j)
+            found.append(
+                Value(f"{self.name}_c{j}[{at}]", None if valid is None else f"{valid}[{at}]")
+            )
+        return found
+
+    def valid(self, j: int) -> str | None:
+        return f"{self.name}_v{j}" if (self.name, j) in self.nullable else None
+
+    @property
+    def arrays(self) -> list[tuple[str, str]]:
+        """The names of its arrays, and their types."""
+        found = [(f"{self.name}_c{j}", array_type(t)) for j, (_, t) in enumerate(self.columns)]
+        names = [valid for j in range(len(self.columns)) if (valid := self.valid(j))]
+        return [*found, *((name, "np.bool_") for name in names)]
+
+    def allocate(self, size: str) -> list[str]:
+        return [f"{name} = np.empty({size}, {kind})" for name, kind in self.arrays]
+
+
+@dataclass(eq=False)
+class Scope:
+    """What the names of a routine mean: its arguments, its tables, `sqlcode`, where rows go."""
+
+    routine: Routine
+    parent: Scope | None
+    arguments: dict[str, Value]
+    tables: dict[str, Single | Many]
+    give: Sink
+    sqlcode: str | None = None
+    oldest: Callable[[str], Value] | None = None
+
+    def around(self, depth: int) -> Scope:
+        scope: Scope | None = self
+        for _ in range(depth):
+            scope = scope and scope.parent
+        if scope is None:
+            raise NotNative("a name of the definition around is used from elsewhere")
+        return scope
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a statement is written. `fields` are the columns of the rows at hand, `known` are
+    expressions that have been computed before, `ends` say how far a table is seen that grows."""
+
+    program: Program
+    scope: Scope
+    fields: Mapping[tuple[int, str], Value] = field(default_factory=dict)
+    results: Mapping[tuple[int, str], Value] = field(default_factory=dict)
+    known: Mapping[Expression, Value] = field(default_factory=dict)
+    ends: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def w(self) -> Writer:
+        return self.program.writer
+
+    def with_row(self, label: int, columns: Columns, row: Sequence[Value]) -> Place:
+        fields = {(label, name): value for (name, _), value in zip(columns, row)}
+        return replace(self, fields={**self.fields, **fields})
+
+    def knowing(self, known: Mapping[Expression, Value]) -> Place:
+        return replace(self, known={**self.known, **known}) if known else self
+
+    def table(self, name: str, depth: int = 0) -> Single | Many:
+        found = self.scope.around(depth).tables.get(name)
+        if found is None:
+            raise NotNative(f'table "{name}" is not at hand')
+        return found
+
+    def stored(self, table: Stored, columns: Columns) -> Many:
+        """A table of the system, whose columns are handed in."""
+        program = self.program
+        if table not in program.stored:
+            program.stored.append(table)
+        name = f"g{program.stored.index(table)}"
+        kinds = [(f.name, f.type) for f in table.rows.schema]
+        for j, column in enumerate(table.rows.columns):
+            if column.null_count:
+                program.nullable.add((name, j))
+        return Many(name, tuple(kinds), program.nullable, stored=True)
+
+
+def may_be_null(place: Place, table: str, column: int, value: Value) -> None:
+    """Note that a value is put into a column."""
+    if value.valid is not None:
+        place.program.nullable.add((table, column))
+
+
+HIDDEN: Columns = (("#number", INTEGER), ("#instant", INTEGER))
+
+
+def compares_by_order(place: Place, kind: pa.DataType) -> None:
+    if kind == STRING:
+        place.program.orders_texts = True

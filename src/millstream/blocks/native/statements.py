@@ -1,0 +1,340 @@
+"""Statements as code: a statement sees the tables as they were before it began."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+
+from millstream.algebra.expressions import Expression, conjuncts
+from millstream.blocks.leaves import Field
+from millstream.blocks.native.expressions import value_of
+from millstream.blocks.native.kinds import NotNative, Reason, Value
+from millstream.blocks.native.place import Many, Place, Single, may_be_null
+from millstream.blocks.native.selects import answered, where, write_query
+from millstream.blocks.native.writer import Writer
+from millstream.blocks.queries import Local, Query, RoutineName
+from millstream.blocks.routine import (
+    RETURN,
+    Block,
+    Delete,
+    Insert,
+    Statement,
+    Update,
+)
+from millstream.blocks.walking import parts_of
+
+
+class Refused(Exception):
+    """A statement has no native form."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def write_block(place: Place, block: Block, label: str) -> None:
+    for number, statement in enumerate(block, 1):
+        try:
+            place.w.line(f"# {label} {number}: {_words(place, statement)}")
+            write_statement(place, statement)
+        except NotNative as error:
+            raise Refused(Reason(str(statement), str(error))) from None
+
+
+def _words(place: Place, statement: Statement) -> str:
+    """What a statement does, in generated names."""
+    what = type(statement).__name__.lower()
+    if isinstance(statement, Insert) and statement.table == RETURN and not statement.depth:
+        return "insert into return"
+    return f"{what} {place.table(statement.table, statement.depth).name}"
+
+
+def write_begins(place: Place) -> None:
+    """Empty tables, and the rows that they begin with."""
+    for table in place.scope.routine.tables:
+        if table.begins is None:
+            continue
+        target = place.table(table.name)
+        place.w.line(f"# {target.name} begins")
+        try:
+            write_query(place, table.begins, partial(_put_into, target))
+        except NotNative as error:
+            raise Refused(Reason(str(table), str(error))) from None
+
+
+def _put_into(table: Single | Many, place: Place, row: Sequence[Value]) -> None:
+    _append(place, table, row)
+
+
+def write_statement(place: Place, statement: Statement) -> None:
+    w, code = place.w, place.scope.sqlcode
+    if statement.depth:
+        raise NotNative("a change of a table of the definition around has no native form")
+    touched = None
+    if code is not None:
+        touched = w.name()
+        w.line(f"{touched} = 1")
+    match statement:
+        case Insert():
+            _insert(place, statement, touched)
+        case Update():
+            _update(place, statement, touched)
+        case Delete():
+            _delete(place, statement, touched)
+    if code is not None:
+        w.line(f"{code} = {touched}")
+
+
+def _touch(w: Writer, touched: str | None) -> None:
+    if touched is not None:
+        w.line(f"{touched} = 0")
+
+
+def _insert(place: Place, statement: Insert, touched: str | None) -> None:
+    w = place.w
+    if statement.table == RETURN:
+
+        def give(at: Place, row: Sequence[Value]) -> None:
+            place.scope.give(at, row)
+            _touch(w, touched)
+
+        write_query(place, statement.query, give)
+        return
+    table = place.table(statement.table)
+    if isinstance(table, Many) and _reads(place, statement.query, statement.table):
+        end = w.name()
+        w.line(f"{end} = {table.name}_n")
+        place = replace(place, ends={**place.ends, table.name: end})
+
+    def append(at: Place, row: Sequence[Value]) -> None:
+        _append(at, table, row)
+        _touch(w, touched)
+
+    write_query(place, statement.query, append)
+
+
+def _append(place: Place, table: Single | Many, row: Sequence[Value]) -> None:
+    w = place.w
+    for j, value in enumerate(row):
+        may_be_null(place, table.name, j, value)
+    if isinstance(table, Single):
+        row = [w.fixed(value) for value in row]
+        for mine, value in zip(table.row(), row):
+            w.line(f"{mine.code} = {value.code}")
+            if mine.valid is not None:
+                w.line(f"{mine.valid} = {value.valid or 'True'}")
+        w.line(f"{table.name} = True")
+        return
+    make_room(w, table, may_shift=table.name not in place.ends)
+    put(w, table, f"{table.name}_n", row)
+    w.line(f"{table.name}_n += 1")
+
+
+def make_room(w: Writer, table: Many, may_shift: bool = True) -> None:
+    """Make sure that there is room for a row: where more than half of the rows have left, the
+    others move to the front; otherwise the arrays grow."""
+    t = table.name
+    first = table.arrays[0][0]
+    with w.block(f"if {t}_n == len({first})"):
+        grow = [f"{name} = grown({name}, 2 * len({name}))" for name, _ in table.arrays]
+        if not may_shift:
+            for line in grow:
+                w.line(line)
+            return
+        with w.block(f"if 2 * ({t}_b - {t}_s) > {t}_n - {t}_s"):
+            at = w.name("i")
+            with w.block(f"for {at} in range({t}_n - {t}_b)"):
+                for name, _ in table.arrays:
+                    w.line(f"{name}[{t}_s + {at}] = {name}[{t}_b + {at}]")
+            w.line(f"{t}_n -= {t}_b - {t}_s")
+            w.line(f"{t}_b = {t}_s")
+        with w.block("else"):
+            for line in grow:
+                w.line(line)
+
+
+def put(w: Writer, table: Many, at: str, row: Sequence[Value]) -> None:
+    for mine, value in zip(table.row(at), row):
+        w.line(f"{mine.code} = {value.code}")
+        if mine.valid is not None:
+            w.line(f"{mine.valid} = {value.valid or 'True'}")
+
+
+def _reads(place: Place, tree: object, name: str) -> bool:
+    """Whether a query reads a table of the routine, or calls a routine that might."""
+    for part in parts_of(tree):
+        if isinstance(part, Local) and part.name == name and not part.depth:
+            return True
+        if isinstance(part, RoutineName):
+            return True
+    return False
+
+
+def _update(place: Place, statement: Update, touched: str | None) -> None:
+    w, table = place.w, place.table(statement.table)
+    names = [name for name, _ in table.columns]
+    changed = [names.index(name) for name, _ in statement.values]
+    expressions = [value for _, value in statement.values]
+
+    def compute(inside: Place) -> list[Value]:
+        row = [w.fixed(value_of(inside, e)) for e in expressions]
+        for j, value in zip(changed, row):
+            may_be_null(inside, table.name, j, value)
+        return row
+
+    def change(row: list[Value], mine: list[Value]) -> None:
+        for j, value in zip(changed, row):
+            w.line(f"{mine[j].code} = {value.code}")
+            if (valid := mine[j].valid) is not None:
+                w.line(f"{valid} = {value.valid or 'True'}")
+        _touch(w, touched)
+
+    if isinstance(table, Single):
+        with w.block(f"if {table.name}"):
+            inside = place.with_row(statement.label, table.columns, table.row())
+            with where(inside, _conditions(statement)) as met:
+                change(compute(met), table.row())
+        return
+    outer, inner = _split(statement)
+    with where(place, outer) as here:
+        here = here.knowing(answered(here, (statement.where, *expressions), {statement.label}))
+        if not _left_open(here, (*inner, *expressions), statement):
+            with (
+                row_loop(here, table, statement.label) as (inside, at),
+                where(inside, inner) as met,
+            ):
+                change(compute(met), table.row(at))
+            return
+        _update_later(here, statement, table, inner, compute, change)
+
+
+def _update_later(place, statement, table, inner, compute, change):  # type: ignore[no-untyped-def]
+    """An UPDATE that looks at other rows of its table: all is computed before it is changed."""
+    w = place.w
+    scratch = w.name("t")
+    kinds = dict(table.columns)
+    columns = tuple((name, kinds[name]) for name, _ in statement.values)
+    store = Many(scratch + "n", columns, {(scratch + "n", j) for j in range(len(columns))})
+    chosen = w.name()
+    size = f"{table.name}_n - {table.name}_b + 1"
+    w.line(f"{chosen} = np.zeros({size}, np.bool_)")
+    for line in store.allocate(size):
+        w.line(line)
+    with row_loop(place, table, statement.label) as (inside, at), where(inside, inner) as met:
+        row = compute(met)
+        w.line(f"{chosen}[{at} - {table.name}_b] = True")
+        put(w, store, f"{at} - {table.name}_b", row)
+    with row_loop(place, table, statement.label) as (_, at):
+        w.line(f"if not {chosen}[{at} - {table.name}_b]:")
+        w.line("    continue")
+        change(store.row(f"{at} - {table.name}_b"), table.row(at))
+
+
+class row_loop:
+    """A loop over the rows of a table, which gives the place inside and the name of the row."""
+
+    def __init__(self, place: Place, table: Many, label: int) -> None:
+        self.place, self.table, self.label = place, table, label
+        self.at = place.w.name("i")
+        self.block = place.w.block(f"for {self.at} in range({table.name}_b, {table.name}_n)")
+
+    def __enter__(self) -> tuple[Place, str]:
+        self.block.__enter__()
+        row = self.table.row(self.at)
+        return self.place.with_row(self.label, self.table.columns, row), self.at
+
+    def __exit__(self, *error: object) -> None:
+        self.block.__exit__(*error)  # type: ignore[arg-type]
+
+
+def _delete(place: Place, statement: Delete, touched: str | None) -> None:
+    w, table = place.w, place.table(statement.table)
+    if isinstance(table, Single):
+        with w.block(f"if {table.name}"):
+            inside = place.with_row(statement.label, table.columns, table.row())
+            with where(inside, _conditions(statement)):
+                table.clear(w)
+                _touch(w, touched)
+        return
+    t = table.name
+    outer, inner = _split(statement)
+    with where(place, outer) as here:
+        if not inner:
+            if touched is not None:
+                with w.block(f"if {t}_b < {t}_n"):
+                    _touch(w, touched)
+            w.line(f"{t}_b = {t}_n")
+            return
+        here = here.knowing(answered(here, tuple(inner), {statement.label}))
+        if _left_open(here, tuple(inner), statement):
+            gone = w.name()
+            w.line(f"{gone} = np.zeros({t}_n - {t}_b + 1, np.bool_)")
+            with row_loop(here, table, statement.label) as (inside, at), where(inside, inner):
+                w.line(f"{gone}[{at} - {t}_b] = True")
+            base = w.named(f"{t}_b + 0")
+            with keeping(here, table, statement.label) as (_, at, drop):
+                w.line(f"{drop} = {gone}[{at} - {base}]")
+                if touched is not None:
+                    w.line(f"{touched} = 0 if {drop} else {touched}")
+            return
+        with keeping(here, table, statement.label) as (inside, at, drop), where(inside, inner):
+            w.line(f"{drop} = True")
+            _touch(w, touched)
+
+
+class keeping(row_loop):
+    """A loop over rows, of which those stay that it does not drop; they keep their order."""
+
+    def __init__(self, place: Place, table: Many, label: int) -> None:
+        self.stay, self.drop = place.w.name(), place.w.name()
+        place.w.line(f"{self.stay} = {table.name}_b")
+        super().__init__(place, table, label)
+
+    def __enter__(self) -> tuple[Place, str, str]:  # type: ignore[override]
+        inside, at = super().__enter__()
+        self.place.w.line(f"{self.drop} = False")
+        return inside, at, self.drop
+
+    def __exit__(self, *error: object) -> None:
+        w = self.place.w
+        with w.block(f"if not {self.drop}"):
+            with w.block(f"if {self.stay} != {self.at}"):
+                put(w, self.table, self.stay, self.table.row(self.at))
+            w.line(f"{self.stay} += 1")
+        super().__exit__(*error)
+        w.line(f"{self.table.name}_n = {self.stay}")
+
+
+def _conditions(statement: Update | Delete) -> list[Expression]:
+    return conjuncts(statement.where) if statement.where is not None else []
+
+
+def _split(statement: Update | Delete) -> tuple[list[Expression], list[Expression]]:
+    """The conditions that do not look at the row, which can be tested before, and the others."""
+    outer: list[Expression] = []
+    inner: list[Expression] = []
+    for condition in _conditions(statement):
+        parts = list(parts_of(condition))
+        looks = any(isinstance(p, Field) and p.label == statement.label for p in parts)
+        (inner if looks or any(isinstance(p, Query) for p in parts) else outer).append(condition)
+    return outer, inner
+
+
+def _left_open(place: Place, tree: Sequence[object], statement: Update | Delete) -> bool:
+    """Whether a subquery that is not answered yet reads the table that is changed."""
+    stack = list(tree)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Expression) and part in place.known:
+            continue
+        if isinstance(part, Query) and _reads(place, part, statement.table):
+            return True
+        stack += _children(part)
+    return False
+
+
+def _children(part: object) -> list[object]:
+    if isinstance(part, tuple):
+        return list(part)
+    return [getattr(part, f.name) for f in fields(part)] if is_dataclass(part) else []  # type: ignore[arg-type]
