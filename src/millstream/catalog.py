@@ -164,13 +164,41 @@ class View:
 
 Entry = Stream | Table | View
 
+ROUTINES = ("aggregate", "function", "window aggregate")
+"""What definitions made of blocks are called."""
+
+
+def routine_key(kind: str, name: str) -> str:
+    """What stands for a routine among the names that are read.
+
+    >>> routine_key("aggregate", "Avg"), routine_key("window aggregate", "Avg")
+    ('avg()', 'avg() over')
+    """
+    return f"{name.lower()}()" + (" over" if kind == "window aggregate" else "")
+
+
+def routine_kind(routine: Routine) -> str:
+    """What a routine is called in messages."""
+    if routine.is_function:
+        return "function"
+    return "window aggregate" if routine.is_window else "aggregate"
+
 
 @dataclass(frozen=True)
 class Reader:
-    """A view, stream or query that reads names of the catalog: its kind and its name."""
+    """A view, stream, query or routine that reads names of the catalog: its kind and its name."""
 
     kind: str
     name: str
+
+    @property
+    def key(self) -> str:
+        """By what it is told from others: a routine may be called like a view."""
+        return routine_key(self.kind, self.name) if self.is_routine else self.name.lower()
+
+    @property
+    def is_routine(self) -> bool:
+        return self.kind in ROUTINES
 
     def __str__(self) -> str:
         return f'{self.kind} "{self.name}"'
@@ -227,24 +255,24 @@ class Catalog:
         while below:
             at = below.pop()
             if isinstance(at, Reader):
-                found[at.name.lower()] = at
+                found[at.key] = at
                 continue
             for reader in reversed(self.readers_of(at)):
-                if reader.name.lower() not in found:
-                    below += [reader, reader.name]
+                if reader.key not in found:
+                    below += [reader, reader.key]
         return tuple(found.values())
 
     def note_reads(self, reader: Reader, names: Iterable[str]) -> None:
         """Remember what a view or query reads."""
         read = tuple(dict.fromkeys(name.lower() for name in names))
-        self.reads[reader.name.lower()] = read
+        self.reads[reader.key] = read
         for name in read:
             self._readers[name] = (*self._readers.get(name, ()), reader)
 
     def forget_reads(self, name: str) -> None:
         """A view or query is no more: what it read is free of it."""
         for read in self.reads.pop(name.lower(), ()):
-            left = tuple(r for r in self._readers[read] if r.name.lower() != name.lower())
+            left = tuple(r for r in self._readers[read] if r.key != name.lower())
             self._readers[read] = left
             if not left:
                 del self._readers[read]
@@ -271,6 +299,28 @@ class Catalog:
     def versions(self, name: str) -> Versions | None:
         """The routines of a name."""
         return self.routines.get(name.lower())
+
+    def routine(self, key: str) -> Routine | None:
+        """The routine that a key stands for."""
+        name, _, window = key.partition("()")
+        versions = self.routines.get(name, Versions())
+        return versions.window if window else versions.base or versions.function
+
+    def drop_routine(self, key: str) -> None:
+        """Remove a version of a routine; it does not read anything any more."""
+        name, _, window = key.partition("()")
+        gone = {"window": None} if window else {"base": None, "function": None}
+        left = replace(self.routines.pop(name), **gone)
+        if left != Versions():
+            self.routines[name] = left
+        self.forget_reads(key)
+
+    def knows(self, key: str) -> bool:
+        """Whether a name, or the key of a routine, means something already."""
+        name, routine, _ = key.partition("()")
+        if not routine:
+            return key in self.entries
+        return self.routine(key) is not None or self.aggregate(name) is not None
 
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name: one that is held here, or a built-in."""

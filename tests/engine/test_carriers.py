@@ -1,13 +1,18 @@
 """Carrying a batch: where states lie does not matter, and no message is lost on the wire."""
 
+from __future__ import annotations
+
+import threading
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from millstream.algebra.changes import Changes
 from millstream.database import Database
+from millstream.engine.carrier import SIDE_BY_SIDE, InProcess
 from millstream.engine.clock import Header
 from millstream.engine.hot_keys import KeySample
 from millstream.engine.messages import (
@@ -22,6 +27,8 @@ from millstream.engine.messages import (
     Worked,
 )
 from millstream.engine.states import FileStates, MemoryStates
+from millstream.engine.work import Work
+from millstream.errors import MillstreamError
 from millstream.files import LocalFolder
 from millstream.local.host import LocalHost
 from millstream.spark.wire import DRIVER, KINDS, Wire, messages_in
@@ -63,6 +70,70 @@ def test_states_in_memory_and_in_files_give_the_same(tmp_path: Path) -> None:
         host.run()
         found.append({name: table.to_pylist() for name, table in kept.tables().items()})
     assert found[0] == found[1] and len(found[0]["q1"]) >= 60
+
+
+def test_threads_change_no_answer(tmp_path: Path) -> None:
+    rows = 2 * SIDE_BY_SIDE
+    for part in range(4):
+        t = np.arange(part * rows, (part + 1) * rows)
+        columns = {"ts": t, "item": t * 7 % 5003, "price": t * t % 101}
+        pq.write_table(pa.table(columns), tmp_path / f"bids-{part}.parquet")
+    found, used = [], []
+    for threads in (1, 3):
+        session = Database(base=str(tmp_path))
+        session.pin("batch_rows", str(4 * rows))
+        session.execute(SCRIPT.replace("bids.csv", "*.parquet"))
+        kept = KeptResults()
+        job = session.job(frozenset(session.queries))
+        host = LocalHost(job, session.sources(follow=False), [kept])
+        host.carrier = InProcess(threads)
+        with ThreadNames() as names:
+            host.run()
+        used.append(names.seen)
+        found.append(kept.tables())
+    assert found[0] == found[1] and found[0]["q1"].num_rows > rows
+    assert used[0] == {"MainThread"} and all(n.startswith("millstream-part") for n in used[1])
+
+
+class ThreadNames:
+    """Notes on which threads read tasks and buckets are carried out."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+        self.patch = pytest.MonkeyPatch()
+
+    def __enter__(self) -> ThreadNames:
+        for name in ("read", "run"):
+            self.patch.setattr(Work, name, self._noting(getattr(Work, name)))
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.patch.undo()
+
+    def _noting(self, carried):
+        def noted(*arguments):
+            self.seen.add(threading.current_thread().name)
+            return carried(*arguments)
+
+        return noted
+
+
+def test_what_breaks_on_a_thread_breaks_the_batch(tmp_path: Path) -> None:
+    """Also where another part is well."""
+    good = pa.table({"ts": np.arange(SIDE_BY_SIDE), "item": np.arange(SIDE_BY_SIDE)})
+    pq.write_table(good, tmp_path / "1.parquet")
+    pq.write_table(good, tmp_path / "2.parquet")
+    session = Database(base=str(tmp_path))
+    session.pin("batch_rows", str(4 * SIDE_BY_SIDE))
+    session.execute(
+        "CREATE STREAM bids (ts bigint, item bigint) ORDER BY ts SOURCE '*.parquet';"
+        "SELECT STREAMED sum(item) AS n FROM bids;"
+    )
+    host = LocalHost(session.job(), session.sources(follow=False), [])
+    host.carrier = InProcess(2)
+    (tmp_path / "2.parquet").write_bytes(b"PAR1 and no more PAR1")
+    with pytest.raises(MillstreamError, match="cannot be read as Parquet"):
+        host.run()
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -7,6 +7,7 @@ from millstream.engine.placement import (
     AUTO,
     DRIVER,
     EXECUTORS,
+    FIRST,
     TRIGGER,
     Pace,
     Placement,
@@ -67,7 +68,7 @@ def test_batches_grow_while_rows_wait_and_stay_within_their_bound():
     for _ in range(8):
         sizes.append(knows.limit(AUTO, 3_000_000))
         knows = knows.after(EXECUTORS, sizes[-1], 0.25 + sizes[-1] * 0.2e-6)
-    assert sizes[0] == 100_000
+    assert sizes[0] == FIRST
     assert sizes == sorted(sizes) and sizes[-1] == 3_000_000
 
 

@@ -37,7 +37,7 @@ def identity_of_elements(seq: np.ndarray, ts: np.ndarray) -> np.ndarray:
 MASK = 2**62 - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _below_zero(numbers: np.ndarray) -> np.ndarray:
     out = np.empty(len(numbers), np.int64)
     for i in range(len(numbers)):
@@ -45,7 +45,7 @@ def _below_zero(numbers: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _pair(left, right):  # type: ignore[no-untyped-def]
     out = np.empty(len(left), np.int64)
     for i in range(len(left)):

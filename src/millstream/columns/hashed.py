@@ -61,7 +61,7 @@ def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarra
         begin = stop
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def meetings_within(known, numbers, needles, low, high):  # type: ignore[no-untyped-def]
     """Pairs of equal hashes in two sorted lists, as indices into both: for every needle those whose
     numbers are above its `low` and at most its `high`. `known` is sorted by hash, then by number.
@@ -108,7 +108,7 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return different, numbers
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _numbered(values):  # type: ignore[no-untyped-def]
     different = np.empty(len(values), np.int64)
     numbers = np.empty(len(values), np.int64)
@@ -126,7 +126,7 @@ def _bits_for(count: int) -> int:
     return min(max(count.bit_length() - 2, 1), 16)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _by_upper_bits(hashes, bits):  # type: ignore[no-untyped-def]
     shift = 64 - bits
     half = 1 << (bits - 1)
@@ -163,7 +163,7 @@ def _is_after(one, other, seq, exp):  # type: ignore[no-untyped-def]
     return seq[one] > seq[other] or (seq[one] == seq[other] and exp[one] > exp[other])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sort_ties(order, hashes, seq, exp):  # type: ignore[no-untyped-def]
     """Sort entries of equal hash by seq and exp; False when too many of one are out of order."""
     first = 0
@@ -184,7 +184,7 @@ def _sort_ties(order, hashes, seq, exp):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _stretches(known, needles):  # type: ignore[no-untyped-def]
     """The needles that are known, where the first of their equals lies, and how many there are.
 
@@ -247,7 +247,7 @@ def _reach_pair(known, numbers, at, v, number):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _unroll(low, times, needles, total):  # type: ignore[no-untyped-def]
     there = np.empty(total, np.int64)
     needle = np.empty(total, np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def interleaved(groups, turns, first_ends, count):  # type: ignore[no-untyped-def]
     """Sort events by group, then by turn: the events in order, and where each group starts.
 

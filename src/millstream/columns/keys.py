@@ -225,7 +225,7 @@ def _valid(array: pa.Array) -> np.ndarray:
     return np.ones(len(array), np.bool_) if valid is None else valid
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
     out = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(out)):
@@ -236,7 +236,7 @@ def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
     out = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(out)):
@@ -247,7 +247,7 @@ def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _scrambled(values: np.ndarray) -> np.ndarray:
     out = np.empty(len(values), np.uint64)
     for i in range(len(values)):
@@ -255,7 +255,7 @@ def _scrambled(values: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     out = np.empty(len(left), np.uint64)
     for i in range(len(left)):
@@ -278,12 +278,12 @@ def _is_narrow(words: np.ndarray) -> bool:
     return int(greatest) - int(least) < max(65_536, len(words))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _ends(words: np.ndarray) -> tuple[int, int]:
     return words.min(), words.max()
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least, greatest = _ends(words)
     table = np.full(greatest - least + 1, -1, np.int64)
@@ -309,7 +309,7 @@ def _hash_row(words, i):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _hash_rows(words: np.ndarray) -> np.ndarray:
     out = np.empty(words.shape[0], np.uint64)
     for i in range(len(out)):
@@ -317,7 +317,7 @@ def _hash_rows(words: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By a table with open addresses. Rows are compared only when their hashes are equal."""
     n = len(hashes)

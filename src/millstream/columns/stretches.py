@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def emit_stretches(codes, ts, exp, emitted, until, end):  # type: ignore[no-untyped-def]
     """Follow rows in the order of time; `emitted` and `until` of every value move on.
 

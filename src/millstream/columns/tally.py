@@ -11,7 +11,7 @@ PRESENT, SMALLER, SURPLUS = 0, 1, 2
 """1 if there is any on the left; the smaller of the two counts; how many more the left has."""
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[no-untyped-def]
     """Follow events in the order of time; `left` and `right`, the counts of every code, move on.
 

@@ -50,7 +50,7 @@ def follow(
     return Trace(*_follow(groups, instants, weights, first_ends, counts, shown))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _follow(groups, instants, weights, first_ends, counts, shown):  # type: ignore[no-untyped-def]
     n = len(groups)
     place, closing = _places(groups, shown)
@@ -113,7 +113,7 @@ def _follow(groups, instants, weights, first_ends, counts, shown):  # type: igno
     )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _places(groups, shown):  # type: ignore[no-untyped-def]
     """Where the rows lie that close what groups showed before, and how many there are."""
     place = np.full(len(shown), -1, np.int64)
@@ -125,7 +125,7 @@ def _places(groups, shown):  # type: ignore[no-untyped-def]
     return place, closing
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def running_counts(event, group, row, rows, weights, valid, totals):  # type: ignore[no-untyped-def]
     """The number of valid events present after every row's instant; `totals` moves on."""
     out = np.zeros(rows, np.int64)
@@ -137,7 +137,7 @@ def running_counts(event, group, row, rows, weights, valid, totals):  # type: ig
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def running_integers(event, group, row, rows, weights, valid, values, upper, top, high, low):  # type: ignore[no-untyped-def]
     """The exact sum of integers of up to 128 bits, as top·2⁶⁴ + high·2³² + low.
 
@@ -181,7 +181,7 @@ def two_sum(high: np.ndarray, low: np.ndarray, x: np.ndarray) -> tuple[np.ndarra
     return _add.py_func(high, low, x)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def running_floats(event, group, row, rows, weights, valid, values, sums, odd):  # type: ignore[no-untyped-def]
     """The sum of doubles, with twice the digits of a double inside (`sums`, two columns).
 
@@ -220,7 +220,7 @@ def running_floats(event, group, row, rows, weights, valid, values, sums, odd): 
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def running_squares(event, group, row, rows, weights, valid, values, sums, counts, odd):  # type: ignore[no-untyped-def]
     """The sum of squared differences from the mean.
 

@@ -9,7 +9,7 @@ NEVER = 2**63 - 1
 INSERT, UPDATE, DELETE = 0, 1, 2
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def follow_keys(order, group, ts, kind, value, current, entered, ends):  # type: ignore[no-untyped-def]
     """Follow rows that replace each other under a key.
 
@@ -35,7 +35,7 @@ def follow_keys(order, group, ts, kind, value, current, entered, ends):  # type:
         i = j + 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def follow_copies(order, group, ts, kind, top, below, entered, ends):  # type: ignore[no-untyped-def]
     """Follow copies of equal rows: each modification adds one, or removes one if there is one.
 

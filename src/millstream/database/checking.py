@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from millstream.algebra.changes import no_rows
-from millstream.bind.names.script_order import names_used, script_order
+from millstream.bind.names.script_order import defined_name, names_used, script_order
 from millstream.catalog import Stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
@@ -115,7 +115,7 @@ class _Check:
                 self.wrong |= {one.name.lower()} if one.name else set()
         whole = tuple(one for one in statements if isinstance(one, Statement))
         try:
-            order = script_order(whole, self.contents.catalog.entries)
+            order = script_order(whole, self.contents.catalog.knows)
         except MillstreamError as error:
             self._found(error, None)
             order, self.skipped = [], len(whole)
@@ -168,10 +168,12 @@ class _Check:
 
     def _is_wrong(self, statement: Statement) -> None:
         if isinstance(statement, Definition):
-            self.wrong.add(statement.name.lower())
+            self.wrong.add(defined_name(statement))
 
 
 def _names_in(statement: Statement) -> Iterator[str]:
     yield from names_used(statement)
-    if isinstance(statement, Named) and getattr(statement, "query", None) is None:
+    if isinstance(statement, Definition) and getattr(statement, "query", None) is None:
+        yield defined_name(statement)
+    elif isinstance(statement, Named) and getattr(statement, "query", None) is None:
         yield statement.name

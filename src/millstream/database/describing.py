@@ -7,9 +7,19 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from millstream.algebra.types import type_name
-from millstream.catalog import STATEMENTS, Entry, Stream, Table, View, kind_of
+from millstream.blocks.routine import Routine
+from millstream.catalog import (
+    STATEMENTS,
+    Catalog,
+    Entry,
+    Stream,
+    Table,
+    View,
+    kind_of,
+    routine_kind,
+)
 from millstream.database.contents import Contents
-from millstream.database.reference import is_like, listed
+from millstream.database.reference import is_like, listed, looked_up
 
 FUNCTIONS = {"functions": None, "aggregates": "aggregate"}
 """The lists that are of the language: for each the kind of its entries, None for all."""
@@ -18,7 +28,9 @@ FUNCTIONS = {"functions": None, "aggregates": "aggregate"}
 def shown(what: str | None, like: str | None, contents: Contents) -> str:
     """What statements have made, or the entries of one list, whose names are like a pattern."""
     if what in FUNCTIONS:
-        return listed(FUNCTIONS[what], like)
+        own = _routines(what, contents.catalog)
+        found = [line for name, line in own if like is None or is_like([name], like)]
+        return "\n".join([*found, listed(FUNCTIONS[what], like)])
     made = [pair for pair in _made(what, contents) if like is None or is_like([pair[0]], like)]
     return "\n".join(line for _, line in made) or "nothing yet"
 
@@ -30,12 +42,55 @@ def _made(what: str | None, contents: Contents) -> Iterator[tuple[str, str]]:
             for entry in contents.catalog.entries.values():
                 if kind_of(entry) + "s" == kind:
                     yield entry.name, f"{kind_of(entry)} {entry.name}"
+    if what is None:
+        yield from _routines("functions", contents.catalog)
     if what in (None, "queries"):
         for query in contents.queries:
             yield query.name, f"query {query.name} ({query.form}): {query.text}"
     if what in (None, "settings"):
         for name, value in contents.settings.shown().items():
             yield name, f"setting {name} = {value}"
+
+
+def _routines(what: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """The names of aggregates and table functions that scripts have defined, each with a line."""
+    for versions in catalog.routines.values():
+        for routine in (versions.base, versions.window, versions.function):
+            if routine is not None and (what == "functions" or not routine.is_function):
+                yield routine.name, f"{routine_kind(routine)} {_usage(routine)}"
+
+
+def _usage(routine: Routine) -> str:
+    arguments = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.arguments)
+    returns = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.returns)
+    alone = [name for name, _ in routine.returns] == [routine.name] and not routine.is_function
+    given = type_name(routine.returns[0][1]) if alone else f"({returns})"
+    return f"{routine.name}({arguments}) : {given}"
+
+
+def described_name(name: str, catalog: Catalog) -> str:
+    """What is known of a stream, table or view, or else of the routine of a name."""
+    if name.lower() not in catalog.entries and catalog.versions(name) is not None:
+        return _described_routine(name, catalog)
+    return described(catalog.find(name))
+
+
+def described_function(name: str, catalog: Catalog) -> str:
+    """What is told of a function: one that a script has defined hides a built-in one."""
+    return looked_up(name) if catalog.versions(name) is None else _described_routine(name, catalog)
+
+
+def _described_routine(name: str, catalog: Catalog) -> str:
+    versions = catalog.versions(name)
+    assert versions is not None
+    lines = []
+    for routine in (versions.base, versions.window, versions.function):
+        if routine is not None:
+            blocking = "blocking" if routine.is_blocking else "not blocking"
+            about = [] if routine.is_window or routine.is_function else [f"  {blocking}"]
+            about += ["  algebraic"] if routine.is_algebraic else []
+            lines += [f"{routine_kind(routine)} {_usage(routine)}", *about, f"  {routine.text}"]
+    return "\n".join(lines)
 
 
 def described(entry: Entry) -> str:

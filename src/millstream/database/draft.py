@@ -14,7 +14,7 @@ from millstream.connect.files.file_order import order_notice
 from millstream.connect.opening import is_waiting, open_stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
-from millstream.database.describing import described, shown
+from millstream.database.describing import described_function, described_name, shown
 from millstream.database.dropping import drop
 from millstream.database.events import (
     Event,
@@ -27,14 +27,16 @@ from millstream.database.events import (
 )
 from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
 from millstream.database.made import Made, WithQuery, check_running, goes_on, made
-from millstream.database.reference import looked_up
 from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
+from millstream.database.routines import define_routine, routine_again
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import (
+    CreateForeignAggregate,
+    CreateRoutine,
     CreateStream,
     CreateStreamAs,
     CreateTable,
@@ -93,7 +95,7 @@ class Draft:
         statements = parse_script(text)
         before = self.contents.queries.by_name.keys() | ()
         found: dict[int, Query] = {}
-        for at in script_order(statements, self.contents.catalog.entries):
+        for at in script_order(statements, self.contents.catalog.knows):
             if (query := self.carry_out(statements[at], text)) is not None:
                 found[at] = query
         self.replacing.settle()
@@ -168,6 +170,8 @@ class Draft:
                 self._declare_table(statement)
             case Modification():
                 self._modify(statement, text)
+            case CreateRoutine() | CreateForeignAggregate():
+                self.events += define_routine(statement, text, self.replacing, self.base)
             case CreateStreamAs() | CreateView():
                 return self._name_query(statement, text)
             case QueryStatement():
@@ -182,10 +186,10 @@ class Draft:
             case Show(what=what, like=like):
                 self.texts.append(shown(what, like, contents))
             case DescribeFunction(name=name):
-                self.texts.append(looked_up(name))
+                self.texts.append(described_function(name, contents.catalog))
             case Describe(name=name):
                 self.replacing.settle([name.lower()])
-                self.texts.append(described(contents.catalog.find(name)))
+                self.texts.append(described_name(name, contents.catalog))
             case Explain():
                 self.texts.append(self._explain(statement, text))
         return None
@@ -295,6 +299,9 @@ class Draft:
 
     def _bind_again(self, reader: Reader) -> None:
         """Bind what reads a name that was replaced, as its statement says."""
+        if reader.is_routine:
+            routine_again(reader, self.replacing, self.base)
+            return
         known = self.contents.queries.by_name[reader.name.lower()]
         (statement,) = parse_script(known.statement)
         assert isinstance(statement, WithQuery)

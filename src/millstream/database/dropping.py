@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from millstream.catalog import Catalog, Entry, View, kind_of
+from collections.abc import Sequence
+
+from millstream.catalog import (
+    ROUTINES,
+    Catalog,
+    Entry,
+    Reader,
+    View,
+    kind_of,
+    routine_key,
+    routine_kind,
+)
 from millstream.database.contents import Contents
 from millstream.database.events import Event, NameDropped, QueryDropped
 from millstream.engine.outputs import Query
@@ -16,6 +27,8 @@ MOST_NAMED = 50
 def drop(statement: Drop, contents: Contents) -> list[Event]:
     """Carry out a DROP; gives what is gone."""
     name, asked = statement.name, statement.kind
+    if asked in ROUTINES:
+        return _drop_routine(statement, contents)
     entry, query = contents.catalog.entries.get(name.lower()), contents.queries.find(name)
     if entry is not None:
         _check_kind(entry, asked)
@@ -28,6 +41,28 @@ def drop(statement: Drop, contents: Contents) -> list[Event]:
     if not statement.if_exists:
         raise _nothing_to_drop(asked, name, contents)
     return []
+
+
+def _drop_routine(statement: Drop, contents: Contents) -> list[Event]:
+    """DROP AGGREGATE takes both versions of a name, DROP WINDOW AGGREGATE the one for windows."""
+    catalog, name = contents.catalog, statement.name
+    kinds = {"aggregate": ("window aggregate", "aggregate")}.get(statement.kind, (statement.kind,))
+    routines = [catalog.routine(routine_key(kind, name)) for kind in kinds]
+    gone = [r for r in routines if r is not None and routine_kind(r) in kinds]
+    if not gone and not statement.if_exists:
+        near = closest(name, [versions.any.name for versions in catalog.routines.values()])
+        exists = f"Leave it out, or write DROP {statement.kind.upper()} IF EXISTS."
+        raise MillstreamError(
+            f'{statement.kind} "{name}" does not exist',
+            hint=f'Did you mean "{near}"?' if near else exists,
+        )
+    keys = [routine_key(routine_kind(routine), name) for routine in gone]
+    for routine, key in zip(gone, keys):
+        readers = [r for r in catalog.readers_of(key) if r.key not in keys]
+        _check_unread(routine_kind(routine), routine.name, key, readers, catalog)
+    for key in keys:
+        catalog.drop_routine(key)
+    return [NameDropped(routine_kind(routine), routine.name) for routine in gone]
 
 
 def drop_named(name: str, contents: Contents) -> list[Event]:
@@ -44,14 +79,20 @@ def drop_named(name: str, contents: Contents) -> list[Event]:
 def check_unused(entry: Entry, catalog: Catalog) -> None:
     """Law: a name is removed only when nothing reads it; an error names all its readers."""
     readers = catalog.readers_of(entry.name)
+    _check_unread(kind_of(entry), entry.name, entry.name, readers, catalog)
+
+
+def _check_unread(
+    kind: str, name: str, key: str, readers: Sequence[Reader], catalog: Catalog
+) -> None:
     if not readers:
         return
     named = [str(reader) for reader in readers[:MOST_NAMED]]
     more = [f"{len(readers) - MOST_NAMED:,} more"] if len(readers) > MOST_NAMED else []
-    steps = [f'DROP {r.kind.upper()} "{r.name}"' for r in catalog.all_readers_of(entry.name)]
+    steps = [f'DROP {r.kind.upper()} "{r.name}"' for r in catalog.all_readers_of(key)]
     hint = f"Drop first what uses it: {', '.join(steps)}."
     raise MillstreamError(
-        f'{kind_of(entry)} "{entry.name}" is used by {_listed([*named, *more])}',
+        f'{kind} "{name}" is used by {_listed([*named, *more])}',
         hint=hint if len(steps) <= MOST_NAMED else "Drop first what uses it.",
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from millstream.bind import bind_derived, bind_query, outermost
+from millstream.bind.names.script_order import names_used
 from millstream.catalog import Catalog, Entry, Reader, Stream, Table, View
 from millstream.database.registry import query_of
 from millstream.engine.outputs import Query
@@ -43,14 +44,16 @@ def made(name: str, statement: WithQuery, text: str, catalog: Catalog) -> Made:
     said = text[statement.place.start : statement.place.end]
     if isinstance(statement, QueryStatement):
         bound = outermost(bind_query(statement.query, catalog, text))
-        query = _reading(query_of(name, bound, to_sql(statement.query), catalog), bound.reads)
-        return Made(_about(query) if name else query, Reader("query", name), bound.reads, said)
+        reads = _reads(bound.reads, statement, catalog)
+        query = _reading(query_of(name, bound, to_sql(statement.query), catalog), reads)
+        return Made(_about(query) if name else query, Reader("query", name), reads, said)
     derived, query_text = bind_derived(statement, catalog, text)
     bound = outermost(derived)
     kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
-    query = _about(_reading(query_of(name, bound, query_text, catalog), bound.reads))
+    reads = _reads(bound.reads, statement, catalog)
+    query = _about(_reading(query_of(name, bound, query_text, catalog), reads))
     view = View(name, bound.plan, query_text, kind)
-    return Made(query, Reader(kind, name), bound.reads, said, view)
+    return Made(query, Reader(kind, name), reads, said, view)
 
 
 def check_running(stream: Stream, kind: str, running: Mapping[str, Stream]) -> None:
@@ -72,6 +75,12 @@ def goes_on(table: Table, there: Entry, running: Mapping[str, Stream]) -> bool:
         return False
     kept = replace(table, content=there.content, changes=table.changes or there.changes)
     return kept == there
+
+
+def _reads(names: tuple[str, ...], statement: WithQuery, catalog: Catalog) -> tuple[str, ...]:
+    """The names that a query reads, and the routines that it calls."""
+    routines = (name for name in names_used(statement) if catalog.routine(name) is not None)
+    return (*names, *(name for name in routines if "()" in name))
 
 
 def _reading(query: Query, reads: tuple[str, ...]) -> Query:

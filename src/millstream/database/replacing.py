@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from millstream.bind.names.script_order import names_used
+from millstream.bind.names.script_order import defined_name, kind_made, names_used
 from millstream.catalog import Catalog, Entry, Reader, kind_of
 from millstream.database.contents import Contents
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError
-from millstream.lang import CreateTable, CreateView, Definition, place_of
+from millstream.lang import Definition, place_of
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,9 @@ class Replacing:
     def names_for(self, statement: Definition) -> Catalog:
         """What the query of a definition may read: not itself, and nothing that waits for it."""
         catalog, used = self.contents.catalog, names_used(statement)
-        for reader in (*catalog.all_readers_of(statement.name), *self._waiting_for(statement)):
-            if (node := used.get(reader.name.lower())) is not None:
+        readers = catalog.all_readers_of(defined_name(statement))
+        for reader in (*readers, *self._waiting_for(statement)):
+            if (node := used.get(reader.key)) is not None:
                 raise MillstreamError(
                     f'{kind_made(statement)} "{statement.name}" cannot read {reader}, '
                     "which reads it",
@@ -67,25 +68,30 @@ class Replacing:
                     hint=f"Let it read what {reader} does not depend on, or give it another name.",
                 )
         self.settle(used)
-        return catalog.without({*self.waiting, statement.name.lower()})
+        return catalog.without({*self.waiting, defined_name(statement)})
 
     def begin(self, statement: Definition) -> None:
         """A name has another meaning: what reads it is to be bound again."""
-        catalog = self.contents.catalog
-        self.waiting.pop(statement.name.lower(), None)
-        for reader in catalog.all_readers_of(statement.name):
-            name = reader.name.lower()
+        catalog, key = self.contents.catalog, defined_name(statement)
+        self.waiting.pop(key, None)
+        for reader in catalog.all_readers_of(key):
+            name = reader.key
             query = self.contents.queries.find(name)
             self.waiting[name] = Waiting(reader, query, catalog.reads.get(name, ()), statement)
             catalog.forget_reads(name)
 
     def settle(self, names: Iterable[str] | None = None) -> None:
         """Bind again what waits, all of it or these names; each after what it reads."""
-        for name in list(self.contents.queries.by_name) if names is None else names:
+        for name in self._all() if names is None else names:
             one = self.waiting.pop(name, None)
             if one is not None and self.contents.queries.find(name) is one.query:
                 self.settle(one.reads)
                 self._bind(one)
+
+    def _all(self) -> list[str]:
+        """Routines, then queries in the order in which they were registered."""
+        routines = [key for key, one in self.waiting.items() if one.reader.is_routine]
+        return [*routines, *self.contents.queries.by_name]
 
     def _bind(self, one: Waiting) -> None:
         try:
@@ -104,17 +110,10 @@ class Replacing:
 
     def _waiting_for(self, statement: Definition) -> list[Reader]:
         """The readers that wait because of an earlier replacement, and read the name as well."""
-        found, below = [], [statement.name.lower()]
+        found, below = [], [defined_name(statement)]
         while below:
             at = below.pop()
             above = [w for w in self.waiting.values() if at in w.reads and w.reader not in found]
             found += [w.reader for w in above]
-            below += [w.reader.name.lower() for w in above]
+            below += [w.reader.key for w in above]
         return found
-
-
-def kind_made(statement: Definition) -> str:
-    """What a definition makes."""
-    if isinstance(statement, CreateTable):
-        return "table"
-    return "view" if isinstance(statement, CreateView) else "stream"

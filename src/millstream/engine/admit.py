@@ -183,7 +183,7 @@ def _scaled(words: np.ndarray, scale: int) -> np.ndarray:
     return np.where(words > most, FARTHEST + 1, np.where(words < -most, -FARTHEST - 1, near))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _sort_out(
     ts: np.ndarray,
     seq: np.ndarray,

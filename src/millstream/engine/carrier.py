@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Protocol
 
+from millstream.engine.clock import Header
 from millstream.engine.messages import Message, Sent, TimeTold
-from millstream.engine.placement import DRIVER
+from millstream.engine.placement import DRIVER, planned_rows
 from millstream.engine.work import Work
+
+Part = Callable[[], Iterable[Message]]
+
+SIDE_BY_SIDE = 50_000
+"""Rows from which on parts of a batch are carried out side by side. For fewer, threads that wait
+for each other's Python cost more than they save."""
+
+MOST_THREADS = 4
+"""More only wait for each other."""
+
+
+def threads_here(cores: int | None = None) -> int:
+    """How many threads carry a batch in this process, which may use so many cores."""
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(mine or 1, MOST_THREADS, cores or MOST_THREADS)
 
 
 class Carrier(Protocol):
@@ -25,9 +44,15 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True)
 class InProcess:
-    """Carries a batch out in this process, one part after the other."""
+    """Carries a batch out in this process: read tasks, and then the buckets of every level, on
+    some threads, or one after the other where that is as fast.
+
+    Law: the messages come in the order of the parts, however many threads there are.
+    """
 
     place: ClassVar[str] = DRIVER
+
+    threads: int = 1
 
     def carry(self, work: Work) -> Iterator[Message]:
         mail: dict[tuple[int, int], list[Sent]] = {}
@@ -41,15 +66,32 @@ class InProcess:
                     yield message
 
         headers = []
-        for task in work.batch.tasks:
-            for message in sorted_out(work.read(task)):
-                if isinstance(message, TimeTold):
-                    headers.append(message.header)
-                yield message
+        for message in sorted_out(self._read(work)):
+            if isinstance(message, TimeTold):
+                headers.append(message.header)
+            yield message
         for again in work.batch.again.tasks:
             yield from sorted_out(work.read_again(*again))
         for level in range(1, work.job.graph.depth + 1):
-            for bucket in range(work.buckets):
-                sent = mail.pop((level, bucket), [])
-                yield from sorted_out(work.run(level, bucket, headers, sent))
+            sent = [mail.pop((level, bucket), []) for bucket in range(work.buckets)]
+            yield from sorted_out(self._run(work, level, headers, sent))
         yield from work.samples()
+
+    def _read(self, work: Work) -> Iterator[Message]:
+        tasks = work.batch.tasks
+        return self._carried([partial(work.read, t) for t in tasks], planned_rows(tasks, 0))
+
+    def _run(
+        self, work: Work, level: int, headers: list[Header], sent: list[list[Sent]]
+    ) -> Iterator[Message]:
+        parts = [partial(work.run, level, bucket, headers, s) for bucket, s in enumerate(sent)]
+        return self._carried(parts, sum(len(m.changes) for some in sent for m in some))
+
+    def _carried(self, parts: Sequence[Part], rows: int) -> Iterator[Message]:
+        if self.threads == 1 or len(parts) == 1 or rows < SIDE_BY_SIDE:
+            for part in parts:
+                yield from part()
+            return
+        with ThreadPoolExecutor(self.threads, "millstream-part") as pool:
+            for found in pool.map(lambda part: list(part()), parts):
+                yield from found

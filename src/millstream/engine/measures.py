@@ -45,7 +45,7 @@ def add_all(counts: Counts, others: Iterable[Counts]) -> Counts:
     return counts
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _stays(ts, exp, weight):  # type: ignore[no-untyped-def]
     """The instants that rows with an end stay, in all; and how many rows more have none."""
     stay, opened = 0, 0

@@ -11,8 +11,9 @@ from millstream.catalog import Stream
 from millstream.engine.read_tasks import ReadTask
 
 AUTO, DRIVER, EXECUTORS = "auto", "driver", "executors"
-LEARNS = 0.3
-"""The weight of the last batch beside what is known from those before it."""
+LEARNS, LEARNS_FASTER = 0.3, 0.7
+"""The weight of the last batch beside what is known from those before it, and that of a batch that
+was faster than them: others on the machine make a batch slower, and nobody makes it faster."""
 
 ODD = 4
 """What is so many times as much as before, or as little, counts as that at most."""
@@ -26,7 +27,7 @@ TRIGGER = 0.04
 OVERHEAD = 0.1
 """The share of a batch that its fixed cost may be, where rows are waiting."""
 
-FIRST, GROWS = 100_000, 4
+FIRST, GROWS = 200_000, 8
 """The rows of a first batch, so that a first answer comes soon; and how many times as large the
 next one may be."""
 
@@ -75,13 +76,14 @@ class Pace:
 class Placement:
     """What is known of the two places, and the choice between them.
 
-    The driver's process carries a batch on one core and without travelling; the executors have all
-    `cores`, and a batch costs a third of a second more to get there. Law: the choice changes no
-    answer and no state, so any batch may go anywhere.
+    The driver's process carries a batch on some `threads` and without travelling; the executors
+    have all `cores`, and a batch costs a quarter of a second more to get there. Law: the choice
+    changes no answer and no state, so any batch may go anywhere.
     """
 
     cores: int = 1
-    driver: Pace = Pace(0.02, 0.4e-6)
+    threads: int = 1
+    driver: Pace = Pace(0.02, 0.2e-6)
     executors: Pace | None = None
     typical: int = 0
     """The rows of the last batch: what is expected of tasks that do not know their rows."""
@@ -99,7 +101,7 @@ class Placement:
         """The measured pace of the executors, or what the driver's says of it."""
         if self.executors is not None:
             return self.executors
-        side_by_side = max(1.0, self.cores * SHARED)
+        side_by_side = max(1.0, self.cores * SHARED / self.threads)
         return Pace(self.driver.fixed + TRAVEL, self.driver.per_row / side_by_side)
 
     def limit(self, asked: str, most: int) -> int:
@@ -150,4 +152,5 @@ def _width(kind: pa.DataType) -> int:
 
 def _nearer(known: float, seen: float) -> float:
     """A little nearer to what was seen. One batch that was disturbed does not decide."""
-    return known + LEARNS * (min(max(seen, known / ODD), known * ODD) - known)
+    weight = LEARNS if seen > known else LEARNS_FASTER
+    return known + weight * (min(max(seen, known / ODD), known * ODD) - known)

@@ -74,8 +74,10 @@ def _read_or_not(tokens: list[Token], text: str) -> Statement | Unread:
 
 def _defined_name(tokens: list[Token]) -> str | None:
     """The name after CREATE STREAM and the like, as far as it can be told."""
-    words = [token.text.upper() for token in tokens[:5]]
+    words = [token.text.upper() for token in tokens[:7]]
     for at, word in enumerate(words):
+        if word in ("AGGREGATE", "FUNCTION") and at + 1 < len(tokens):
+            return f"{tokens[at + 1].text}()" + (" over" if "WINDOW" in words[:at] else "")
         if words[0] == "CREATE" and word in ("STREAM", "TABLE", "VIEW") and at + 1 < len(tokens):
             return tokens[at + 1].text
     return None

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
-from millstream.engine.carrier import Carrier, InProcess
+from millstream.engine.carrier import Carrier, InProcess, threads_here
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
 from millstream.engine.closing import closing_tasks
@@ -23,6 +23,7 @@ from millstream.engine.holdings import Held
 from millstream.engine.hot_keys import HotKeys
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
+from millstream.engine.memory import reuse_memory
 from millstream.engine.placement import DRIVER
 from millstream.engine.read_tasks import ReadTask, plan_read_tasks, reopened, with_ticks
 from millstream.engine.receivers import Receiver
@@ -106,7 +107,8 @@ class LocalHost:
         self.driver, self.sources = driver, sources
         self.driver.sources = lambda job: self.sources
         self.follow, self.closes = follow, closes
-        self.carrier: Carrier = InProcess()
+        reuse_memory()
+        self.carrier: Carrier = InProcess(threads_here())
         self.positions: dict[str, dict[str, Any]] = {}
         self.plans: Plans | None = None
         self.again: Plan | None = None

@@ -77,7 +77,7 @@ def _coalesced(changes: Changes) -> Changes:
     return replace(changes.take(index), exp=exp, weight=np.ones(len(index), np.int64))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _touching(codes, order, ts, exp, count):  # type: ignore[no-untyped-def]
     """The first row of every stretch in which a value is present, and the stretch's end."""
     index = np.empty(len(codes), np.int64)

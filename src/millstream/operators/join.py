@@ -219,7 +219,7 @@ class Matcher:
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _overlaps(lts, lexp, rts, rexp, i, j):  # type: ignore[no-untyped-def]
     """The pairs whose intervals overlap, with the interval they have in common."""
     ts = np.empty(len(i), np.int64)

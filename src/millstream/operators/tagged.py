@@ -145,7 +145,7 @@ def letters(ops: np.ndarray) -> pa.Array:
     )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
     """What each row does to its key, and the rows that end without another row that says so."""
     n = len(ts)
@@ -201,7 +201,7 @@ def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndar
     return same
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _keep_equal(same, previous, values):  # type: ignore[no-untyped-def]
     for r in range(len(same)):
         if same[r]:

@@ -16,13 +16,14 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from millstream.connect.source import Source
-from millstream.engine.carrier import Carrier, InProcess
+from millstream.engine.carrier import Carrier, InProcess, threads_here
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.clock import Clock
 from millstream.engine.closing import closing_tasks, has_ended
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.measures import Measures
+from millstream.engine.memory import reuse_memory
 from millstream.engine.placement import DRIVER, Placement
 from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Receiver
@@ -86,7 +87,9 @@ class SparkHost:
         given = receivers(taken.commit)
         self.driver = taken.driver(self.checkpoint, given, HOST, self._sources, tell, wanted)
         taken.begin(self.driver)
-        self.driver.placement = Placement(cores)
+        reuse_memory()
+        self.threads = threads_here(cores if _is_one_process(session) else None)
+        self.driver.placement = Placement(cores, self.threads)
         self.lock = threading.Lock()
         self.done = threading.Event()
         self.failure: BaseException | None = None
@@ -276,7 +279,7 @@ class SparkHost:
         tasks = () if self.foreign else known
         executors = Executors(self.session, frame, self._saved)
         here = bool(tasks) and self.place(number, tasks) == DRIVER
-        carrier: Carrier = InProcess() if here else executors
+        carrier: Carrier = InProcess(self.threads) if here else executors
         report = self.driver.run(number, tasks, carrier, self._sources, positions, known)
         self._scratch.folder(str(number)).remove_all()
         if report is not None and self.progress is not None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from sqlglot import exp
 
+from millstream.catalog import ROUTINES, routine_key
 from millstream.errors import MillstreamError
 from millstream.lang import (
+    CreateForeignAggregate,
+    CreateRoutine,
+    CreateTable,
     CreateView,
     Definition,
     Describe,
@@ -20,13 +24,16 @@ from millstream.lang import (
 )
 from millstream.lang.statements import Named
 
+AGGREGATE, _, WINDOW_AGGREGATE = ROUTINES
 
-def script_order(statements: tuple[Statement, ...], known: Container[str]) -> list[int]:
+
+def script_order(statements: tuple[Statement, ...], known: Callable[[str], bool]) -> list[int]:
     """The numbers of the statements in the order in which they can be carried out.
 
     A definition moves up to the first statement that uses its name, if nothing before has that
     name, or if it replaces what has it; the modifications of a table come right after it. All else
-    stays as it is written. `known` are the names that exist already, in lower case.
+    stays as it is written. `known` tells of names, in lower case, whether they exist already.
+    Routines have keys for names (`catalog.routine_key`).
     """
     return _Order(statements, known).sorted()
 
@@ -34,7 +41,7 @@ def script_order(statements: tuple[Statement, ...], known: Container[str]) -> li
 @dataclass
 class _Order:
     statements: tuple[Statement, ...]
-    known: Container[str]
+    known: Callable[[str], bool]
     done: dict[int, None] = field(default_factory=dict)
     under_way: dict[int, exp.Expr | None] = field(default_factory=dict)
 
@@ -62,7 +69,7 @@ class _Order:
         """The definition of a name that is still to be carried out, the nearest before or the
         first after."""
         places = self._defined.get(name, [])
-        if name in self.known:
+        if self.known(name):
             places = [place for place in places if self._replaces(place)]
         before = [place for place in places if place < at]
         if not places:
@@ -84,7 +91,7 @@ class _Order:
         before = [place for place in places if place < at]
         if before:
             return before[-1]
-        return places[0] if places and name not in self.known else None
+        return places[0] if places and not self.known(name) else None
 
     @cached_property
     def _defined(self) -> dict[str, list[int]]:
@@ -92,7 +99,7 @@ class _Order:
         found: dict[str, list[int]] = {}
         for at, statement in enumerate(self.statements):
             if isinstance(statement, Definition):
-                found.setdefault(statement.name.lower(), []).append(at)
+                found.setdefault(defined_name(statement), []).append(at)
         return found
 
     @cached_property
@@ -108,7 +115,7 @@ class _Order:
         """Definitions that use each other, none of which can be first."""
         way = list(self.under_way)
         circle = [self.statements[other] for other in way[way.index(at) :]]
-        names = [f'{_kind(s)} "{s.name}"' for s in circle if isinstance(s, Named)]
+        names = [f'{kind_made(s)} "{s.name}"' for s in circle if isinstance(s, Named)]
         following = way[way.index(at) + 1 :] or [at]
         node = names_used(circle[0]).get(self._name_of(following[0]))
         message, detail = f"{names[0]} is defined by itself", None
@@ -129,23 +136,59 @@ class _Order:
 
     def _name_of(self, at: int) -> str:
         statement = self.statements[at]
-        return statement.name.lower() if isinstance(statement, Named) else ""
+        return defined_name(statement) if isinstance(statement, Definition) else ""
 
 
-def _kind(statement: Statement) -> str:
+def kind_made(statement: Statement) -> str:
+    """What a definition makes."""
+    if isinstance(statement, CreateTable):
+        return "table"
+    if isinstance(statement, CreateRoutine | CreateForeignAggregate):
+        return "window aggregate" if statement.is_window else getattr(statement, "kind", AGGREGATE)
     return "view" if isinstance(statement, CreateView) else "stream"
+
+
+def defined_name(statement: Definition) -> str:
+    """The name that a definition gives a meaning, in lower case; of a routine its key."""
+    kind = kind_made(statement)
+    return routine_key(kind, statement.name) if kind in ROUTINES else statement.name.lower()
 
 
 def names_used(statement: Statement) -> dict[str, exp.Expr]:
     """The names in lower case that the query of a statement reads, with a place of each."""
+    if isinstance(statement, CreateRoutine):
+        return _used_by_routine(statement)
     query = getattr(statement, "query", None)
     if query is None:
         asked = isinstance(statement, (Describe, Explain)) and statement.name
         return {asked.lower(): exp.to_identifier(asked)} if asked else {}
+    return _used_by_query(query)
+
+
+def _used_by_query(query: exp.Expr) -> dict[str, exp.Expr]:
     own = {cte.alias.lower() for cte in query.find_all(exp.CTE)}
     found: dict[str, exp.Expr] = {}
     for table in query.find_all(exp.Table):
         name = (table.db or table.name).lower()
         if name not in own:
             found.setdefault(name, table)
+    for call in query.find_all(exp.Anonymous):
+        for kind in (AGGREGATE, WINDOW_AGGREGATE):
+            found.setdefault(routine_key(kind, str(call.this)), call)
     return found
+
+
+def _used_by_routine(statement: CreateRoutine) -> dict[str, exp.Expr]:
+    """What is read around a definition: neither what is in it, nor a base version by itself."""
+    found: dict[str, exp.Expr] = {}
+    for tree in statement.trees:
+        found = {**_used_by_query(tree), **found}
+    own = {defined_name(statement)}
+    parts = [statement]
+    while parts:
+        part = parts.pop()
+        own |= {table.name.lower() for table in part.tables}
+        own |= {defined_name(inner) for inner in part.inner}
+        parts += part.inner
+    calls = {name: node for name, node in found.items() if not name.endswith(" over")}
+    return {name: node for name, node in calls.items() if name not in own}

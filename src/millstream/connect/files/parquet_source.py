@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,8 @@ def _part(slice: Slice, paths: tuple[Path, ...]) -> pa.Table:
     if slice.length == at["of"]:
         return _open(at["file"]).read_row_group(at["group"], list(columns), use_threads=False)
     status = os.stat(at["file"])
-    whole = _kept_group(at["file"], status.st_mtime_ns, status.st_size, at["group"], columns)
+    with _one_reads:
+        whole = _kept_group(at["file"], status.st_mtime_ns, status.st_size, at["group"], columns)
     return whole.slice(at["row"], slice.length)
 
 
@@ -234,7 +236,11 @@ def _part(slice: Slice, paths: tuple[Path, ...]) -> pa.Table:
 def _kept_group(
     file: str, changed: int, size: int, group: int, columns: tuple[str, ...]
 ) -> pa.Table:
-    return _open(file).read_row_group(group, list(columns), use_threads=False)
+    return _open(file).read_row_group(group, list(columns))
+
+
+_one_reads = Lock()
+"""Held while a row group is read of which threads read parts, so that it is read once."""
 
 
 def _statistics(slice: Slice, path: Path, type: pa.DataType) -> int | None:

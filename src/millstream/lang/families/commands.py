@@ -31,9 +31,15 @@ STAGES_ELSEWHERE = {
 
 
 def read_drop(parser: Grammar, first: Token) -> Drop:
-    kind = parser.read_one_of(KINDS, "DROP")
+    window = parser.at_words("WINDOW", "AGGREGATE") and parser.take_word("WINDOW")
+    kind = ("window " if window else "") + parser.read_one_of(KINDS, "DROP")
     if_exists = parser.take_words("IF", "EXISTS")
     name = parser.read_name()
+    if parser.at(TokenType.L_PAREN) and kind not in ("stream", "view", "table", "query"):
+        parser.fail(
+            f"DROP {kind.upper()} takes a name without arguments",
+            hint=f"Write DROP {kind.upper()} {name.text}.",
+        )
     return Drop(kind=kind, if_exists=if_exists, **parser.named_parts(first, name))
 
 

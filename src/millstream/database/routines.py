@@ -1,0 +1,79 @@
+"""CREATE AGGREGATE and CREATE FUNCTION: routines by their names, and what they read."""
+
+from __future__ import annotations
+
+from millstream.bind.blocks import bind_routine
+from millstream.bind.names.script_order import defined_name, kind_made
+from millstream.blocks.routine import Routine
+from millstream.catalog import Catalog, Reader, routine_key, routine_kind
+from millstream.database.events import Event, NameDefined, NameDropped, Noticed
+from millstream.database.replacing import Replacing
+from millstream.errors import MillstreamError
+from millstream.lang import CreateForeignAggregate, CreateRoutine, parse_script
+
+
+def define_routine(
+    statement: CreateRoutine | CreateForeignAggregate, text: str, replacing: Replacing, base: str
+) -> list[Event]:
+    """Let a name mean a routine; what reads one that is replaced is to be bound again."""
+    if isinstance(statement, CreateForeignAggregate):
+        raise MillstreamError(
+            f"an aggregate in {statement.language} is not supported yet",
+            statement.of_place,
+            hint=f"Write it in blocks: AGGREGATE {statement.name}(…) : type {{ … }}.",
+        )
+    catalog, key = replacing.contents.catalog, defined_name(statement)
+    there = _there(statement, catalog)
+    names = replacing.names_for(statement)
+    routine, notices, reads = bind_routine(statement, names, text, base)
+    events: list[Event] = [Noticed(notice.about(statement.name)) for notice in notices]
+    if there is not None and there != routine:
+        replacing.begin(statement)
+        events.append(NameDropped(routine_kind(there), there.name))
+    replacing.waiting.pop(key, None)
+    if there != routine:
+        events.append(NameDefined(routine_kind(routine), routine.name))
+    _keep(routine, reads, catalog)
+    return events
+
+
+def routine_again(reader: Reader, replacing: Replacing, base: str) -> None:
+    """Bind a routine again, because something that it reads was replaced."""
+    catalog = replacing.contents.catalog
+    known = catalog.routine(reader.key)
+    if known is None:
+        return
+    (statement,) = parse_script(known.text)
+    assert isinstance(statement, CreateRoutine)
+    routine, _, reads = bind_routine(statement, replacing.names, known.text, base)
+    _keep(routine, reads, catalog)
+
+
+def _keep(routine: Routine, reads: tuple[str, ...], catalog: Catalog) -> None:
+    """Hold a routine, and what it reads."""
+    reader = Reader(routine_kind(routine), routine.name)
+    catalog.put_routine(routine)
+    catalog.forget_reads(reader.key)
+    catalog.note_reads(reader, reads)
+
+
+def _there(statement: CreateRoutine, catalog: Catalog) -> Routine | None:
+    """What a definition replaces; base and window versions are side by side."""
+    kind, there = kind_made(statement), catalog.routine(defined_name(statement))
+    other = catalog.routine(routine_key("aggregate", statement.name))
+    if kind == "window aggregate" and other is not None and other.is_function:
+        there = other
+    if there is None:
+        return None
+    made = routine_kind(there)
+    if made != kind:
+        raise MillstreamError(
+            f'{made} "{there.name}" exists already',
+            hint=f"Choose another name, or write DROP {made.upper()} {there.name} first.",
+        )
+    if not statement.replaces:
+        raise MillstreamError(
+            f'{made} "{there.name}" exists already',
+            hint=f"Choose another name, or write CREATE OR REPLACE {made.upper()}.",
+        )
+    return there
