@@ -19,7 +19,7 @@ from millstream.catalog import (
     routine_kind,
 )
 from millstream.database.contents import Contents
-from millstream.database.reference import is_like, listed, looked_up
+from millstream.database.reference import is_like, lines_of, listed, looked_up
 
 FUNCTIONS = {"functions": None, "aggregates": "aggregate"}
 """The lists that are of the language: for each the kind of its entries, None for all."""
@@ -30,7 +30,8 @@ def shown(what: str | None, like: str | None, contents: Contents) -> str:
     if what in FUNCTIONS:
         own = _routines(what, contents.catalog)
         found = [line for name, line in own if like is None or is_like([name], like)]
-        return "\n".join([*found, listed(FUNCTIONS[what], like)])
+        both = [*found, *lines_of(FUNCTIONS[what], like)]
+        return "\n".join(both) or listed(FUNCTIONS[what], like)
     made = [pair for pair in _made(what, contents) if like is None or is_like([pair[0]], like)]
     return "\n".join(line for _, line in made) or "nothing yet"
 

@@ -81,15 +81,19 @@ def entries() -> tuple[Entry, ...]:
 
 def listed(kind: str | None = None, like: str | None = None) -> str:
     """A line for every function, or for those of a kind whose names are like a pattern of LIKE."""
+    none = f"no {kind or 'function'} has a name like '{like}'"
+    return "\n".join(lines_of(kind, like)) or none
+
+
+def lines_of(kind: str | None = None, like: str | None = None) -> list[str]:
+    """The lines of the list."""
     found = [
         entry
         for entry in entries()
         if (kind is None or entry.kind == kind) and (like is None or is_like(entry.names, like))
     ]
-    if not found:
-        return f"no {kind or 'function'} has a name like '{like}'"
-    wide = max(len(entry.usage) for entry in found)
-    return "\n".join(f"{e.kind:<9}  {e.usage:<{wide}}  {_bare(e.meaning)}".rstrip() for e in found)
+    wide = max((len(entry.usage) for entry in found), default=0)
+    return [f"{e.kind:<9}  {e.usage:<{wide}}  {_bare(e.meaning)}".rstrip() for e in found]
 
 
 def looked_up(name: str) -> str:

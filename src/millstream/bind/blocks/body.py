@@ -122,7 +122,9 @@ class Body:
         """What to say about a name that no local table has."""
         near = closest(name, [*self.table_names, "RETURN"])
         listed = ", ".join(self.table_names)
-        known = f"Local tables are {listed}." if listed else "Declare TABLE name(column type, …)."
+        known = (
+            f"Local tables are {listed}." if listed else f"Declare TABLE {name}(column type, …)."
+        )
         return MillstreamError(
             f'{self} has no local table "{name}"', hint=f'Did you mean "{near}"?' if near else known
         )

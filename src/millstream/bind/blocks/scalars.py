@@ -50,6 +50,11 @@ class Scalars(Expressions):
     def _bind(self, node: exp.Expr) -> Expression:
         if isinstance(node, exp.Dot):
             return self._member(node)
+        if isinstance(node, exp.Window):
+            raise MillstreamError(
+                "OVER cannot stand in a block",
+                hint="Blocks read tables: write GROUP BY, or a correlated subquery.",
+            )
         return super()._bind(node)
 
     def _column(self, node: exp.Column) -> Expression:

@@ -135,7 +135,7 @@ def _read_rows(
         )
     if not parser.current or not parser.at_query():
         parser.expect(
-            "VALUES or SELECT", hint=f"Write INSERT INTO {name.text} VALUES (1, 'a'), or SELECT …"
+            "VALUES or SELECT", hint=f"Write INSERT INTO {name.text} VALUES (1, 'a'), or SELECT …."
         )
     query = parser.parse_query()
     return BlockInsert(query=query, **said, **parser.named_parts(first, name))

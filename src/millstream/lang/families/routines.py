@@ -185,7 +185,10 @@ class _Body:
             if parser.take(TokenType.SEMICOLON):
                 continue
             if not at_block_statement(parser):
-                parser.expect("INSERT, UPDATE, DELETE or LOAD")
+                parser.expect(
+                    "INSERT, UPDATE, DELETE or LOAD",
+                    hint="A block gives rows by INSERT INTO RETURN.",
+                )
             statements.append(read_block_statement(parser))
         section = Section(
             labels=tuple(labels),
