@@ -17,7 +17,7 @@ from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
 from millstream.blocks.routine import Routine
 from millstream.blocks.versions import Versions
-from millstream.errors import MillstreamError, closest
+from millstream.errors import MillstreamError, Notice, closest
 from millstream.operators import Scan, StaticTable, TableScan
 
 CURRENT_TIME = "current_time"
@@ -160,6 +160,32 @@ class View:
     @property
     def kind(self) -> str:
         return "stream" if self.plan.is_stream else "relation"
+
+
+@dataclass(frozen=True)
+class Put:
+    """The rows that one INSERT puts into a stream: their plan, the statement, what its author
+    should know, and the names that it reads."""
+
+    plan: Node
+    text: str
+    notices: tuple[Notice, ...] = ()
+    reads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filled(View):
+    """A declared stream that queries fill: `plan` merges what they put in.
+
+    `late` are the rows whose time had passed, None where rows keep their own time; `may_miss` says
+    whether there can be any.
+    """
+
+    made_as: str = "stream"
+    declared: Stream = field(kw_only=True)
+    puts: tuple[Put, ...] = field(kw_only=True)
+    late: Node | None = field(kw_only=True)
+    may_miss: bool = field(kw_only=True)
 
 
 Entry = Stream | Table | View

@@ -33,6 +33,7 @@ class Extent(Enum):
     FRAMES = "the rows in the frames of partitions"
     PARTITIONS = "the partitions of a window"
     GAP = "the rows that came within the gap that ends a session"
+    AHEAD = "rows that name a time of their own, until it comes"
     OPEN = "rows of instants that are not final yet"
     ONE = "one row"
 

@@ -7,12 +7,13 @@ The folders are in the order in which things happen, and a folder imports only f
     relations      FROM: streams, tables and views, their windows, joins and set operations
     subqueries     IN, EXISTS, ANY, ALL and scalar subqueries, as relations beside the plan
     queries        SELECT with all its clauses, and queries in queries
-    definitions    CREATE STREAM and CREATE VIEW
+    definitions    CREATE STREAM and CREATE VIEW, and INSERT into streams
     tables         CREATE TABLE, INSERT, UPDATE and DELETE
     blocks         CREATE AGGREGATE and CREATE FUNCTION: routines
 """
 
 from millstream.bind.definitions.clauses import source_fault
+from millstream.bind.definitions.filled import bind_put, filled
 from millstream.bind.definitions.inferred import with_columns
 from millstream.bind.definitions.named_queries import bind_derived, outermost
 from millstream.bind.definitions.streams import bind_stream
@@ -22,9 +23,11 @@ from millstream.bind.tables.declared import bind_table
 __all__ = [
     "Bound",
     "bind_derived",
+    "bind_put",
     "bind_query",
     "bind_stream",
     "bind_table",
+    "filled",
     "outermost",
     "source_fault",
     "with_columns",

@@ -20,6 +20,7 @@ from millstream.lang import (
     CreateStream,
     CreateTable,
     Definition,
+    InsertQuery,
     Statement,
     Unread,
     deep_stack,
@@ -155,9 +156,10 @@ class _Check:
         return query
 
     def _plan(self, query: Query, statement: Statement) -> None:
-        self.queries.append(query)
+        self.queries = [*(q for q in self.queries if q.name != query.name), query]
         for notice in query.notices:
-            self.findings.append(Finding(notice, statement.place))
+            if all(finding.about != notice for finding in self.findings):
+                self.findings.append(Finding(notice, statement.place))
         try:
             _ = Job({}, (query,), self.contents.settings).graph
         except MillstreamError as error:
@@ -173,7 +175,8 @@ class _Check:
 
 def _names_in(statement: Statement) -> Iterator[str]:
     yield from names_used(statement)
+    fills = isinstance(statement, InsertQuery)
     if isinstance(statement, Definition) and getattr(statement, "query", None) is None:
         yield defined_name(statement)
-    elif isinstance(statement, Named) and getattr(statement, "query", None) is None:
+    elif isinstance(statement, Named) and (fills or getattr(statement, "query", None) is None):
         yield statement.name

@@ -9,7 +9,7 @@ from typing import TypeVar
 from millstream.bind import bind_query, bind_stream, bind_table, outermost, with_columns
 from millstream.bind import source_fault as fault_in
 from millstream.bind.names.script_order import names_used, script_order
-from millstream.catalog import Entry, Reader, Stream, Table, View, kind_of
+from millstream.catalog import Entry, Filled, Reader, Stream, Table, View, kind_of
 from millstream.connect.files.file_order import order_notice
 from millstream.connect.opening import is_waiting, open_stream
 from millstream.connect.table import TableFiles
@@ -26,7 +26,8 @@ from millstream.database.events import (
     SettingChanged,
 )
 from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
-from millstream.database.made import Made, WithQuery, check_running, goes_on, made
+from millstream.database.filling import fillable, filled_again, with_insert
+from millstream.database.made import Made, WithQuery, check_running, goes_on, late_of, made
 from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
 from millstream.database.routines import define_routine, routine_again
@@ -46,6 +47,7 @@ from millstream.lang import (
     DescribeFunction,
     Drop,
     Explain,
+    InsertQuery,
     Modification,
     QueryStatement,
     Set,
@@ -99,7 +101,8 @@ class Draft:
             if (query := self.carry_out(statements[at], text)) is not None:
                 found[at] = query
         self.replacing.settle()
-        registered = [found[at] for at in sorted(found)]
+        queries = (self.contents.queries.find(found[at].name) for at in sorted(found))
+        registered = list(dict.fromkeys(query for query in queries if query is not None))
         self.contents.queries.put_in_order([q for q in registered if q.name.lower() not in before])
         return registered
 
@@ -172,6 +175,8 @@ class Draft:
                 self._modify(statement, text)
             case CreateRoutine() | CreateForeignAggregate():
                 self.events += define_routine(statement, text, self.replacing, self.base)
+            case InsertQuery():
+                return self._fill(statement, text)
             case CreateStreamAs() | CreateView():
                 return self._name_query(statement, text)
             case QueryStatement():
@@ -283,6 +288,16 @@ class Draft:
         self.events.append(NameDefined(result.reader.kind, name))
         return self._register(result)
 
+    def _fill(self, statement: InsertQuery, text: str) -> Query:
+        """Put one query more into a stream; what reads the stream is bound again."""
+        self.replacing.settle([statement.name.lower()])
+        there = fillable(statement, self.contents.catalog, text)
+        result = with_insert(there, statement, text, self.replacing.names_for(statement))
+        self.replacing.begin(statement)
+        if (known := self.contents.queries.find(statement.name)) is not None:
+            self.events.append(QueryDropped(known))
+        return self._register(result)
+
     def _register(self, result: Made) -> Query:
         self.events.append(QueryRegistered(result.query))
         return self._keep(result)
@@ -295,7 +310,21 @@ class Draft:
             catalog.put(result.view)
         catalog.forget_reads(result.reader.name)
         catalog.note_reads(result.reader, result.reads)
+        self._keep_late(result)
         return result.query
+
+    def _keep_late(self, result: Made) -> None:
+        """Hold the late rows of a filled stream as a query beside it, while there can be any."""
+        queries, name = self.contents.queries, f"{result.query.name}.late"
+        late, known = late_of(result, self.contents.catalog), queries.find(name)
+        if known is not None and late is not None and known.plan == late.plan:
+            return
+        if known is not None:
+            queries.drop(name)
+            self.events.append(QueryDropped(known))
+        if late is not None:
+            queries.add(late, late.text)
+            self.events.append(QueryRegistered(late))
 
     def _bind_again(self, reader: Reader) -> None:
         """Bind what reads a name that was replaced, as its statement says."""
@@ -303,15 +332,21 @@ class Draft:
             routine_again(reader, self.replacing, self.base)
             return
         known = self.contents.queries.by_name[reader.name.lower()]
-        (statement,) = parse_script(known.statement)
-        assert isinstance(statement, WithQuery)
-        result = made(reader.name, statement, known.statement, self.replacing.names)
+        result = self._made_again(reader, known.statement)
         result = replace(result, query=replace(result.query, bare=known.query.bare))
         if result.is_as(known.query):
             self._keep(result)
             return
         self.events.append(QueryDropped(known.query))
         self._register(result)
+
+    def _made_again(self, reader: Reader, text: str) -> Made:
+        there = self.contents.catalog.entries.get(reader.name.lower())
+        if isinstance(there, Filled):
+            return filled_again(there, text, self.replacing.names)
+        (statement,) = parse_script(text)
+        assert isinstance(statement, WithQuery)
+        return made(reader.name, statement, text, self.replacing.names)
 
     def _explain(self, statement: Explain, text: str) -> str:
         contents = self.contents

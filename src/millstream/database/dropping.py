@@ -8,6 +8,7 @@ from millstream.catalog import (
     ROUTINES,
     Catalog,
     Entry,
+    Filled,
     Reader,
     View,
     kind_of,
@@ -103,6 +104,8 @@ def remove(entry: Entry, contents: Contents) -> list[Event]:
     gone: list[Event] = [NameDropped(kind_of(entry), entry.name)]
     if isinstance(entry, View) and (query := contents.queries.drop(entry.name)) is not None:
         gone.append(QueryDropped(query))
+    if isinstance(entry, Filled) and (late := contents.queries.drop(f"{entry.name}.late")):
+        gone.append(QueryDropped(late))
     return gone
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from millstream.bind import bind_derived, bind_query, outermost
+from millstream.bind import Bound, bind_derived, bind_query, filled, outermost
 from millstream.bind.names.script_order import names_used
-from millstream.catalog import Catalog, Entry, Reader, Stream, Table, View
+from millstream.catalog import Catalog, Entry, Filled, Put, Reader, Stream, Table, View
 from millstream.database.registry import query_of
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError
-from millstream.lang import CreateStreamAs, CreateView, QueryStatement, to_sql
+from millstream.lang import CreateStreamAs, CreateView, InsertQuery, QueryStatement, to_sql
 
 WithQuery = QueryStatement | CreateStreamAs | CreateView
 
@@ -44,16 +44,36 @@ def made(name: str, statement: WithQuery, text: str, catalog: Catalog) -> Made:
     said = text[statement.place.start : statement.place.end]
     if isinstance(statement, QueryStatement):
         bound = outermost(bind_query(statement.query, catalog, text))
-        reads = _reads(bound.reads, statement, catalog)
+        reads = reads_of(bound.reads, statement, catalog)
         query = _reading(query_of(name, bound, to_sql(statement.query), catalog), reads)
         return Made(_about(query) if name else query, Reader("query", name), reads, said)
     derived, query_text = bind_derived(statement, catalog, text)
     bound = outermost(derived)
     kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
-    reads = _reads(bound.reads, statement, catalog)
+    reads = reads_of(bound.reads, statement, catalog)
     query = _about(_reading(query_of(name, bound, query_text, catalog), reads))
     view = View(name, bound.plan, query_text, kind)
     return Made(query, Reader(kind, name), reads, said, view)
+
+
+def made_filled(stream: Stream, puts: tuple[Put, ...], catalog: Catalog) -> Made:
+    """The stream that INSERT statements fill, as a query, with the entry of its name."""
+    entry = filled(stream, puts, catalog)
+    reads = tuple(dict.fromkeys(name for put in puts for name in put.reads))
+    notices = tuple(dict.fromkeys(notice for put in puts for notice in put.notices))
+    bound = Bound(entry.plan, None, notices, reads)
+    query = _about(_reading(query_of(entry.name, bound, entry.text, catalog), reads))
+    return Made(query, Reader("stream", entry.name), reads, entry.text, entry)
+
+
+def late_of(made_stream: Made, catalog: Catalog) -> Query | None:
+    """The query of a filled stream's late rows, if there can be any."""
+    entry = made_stream.view
+    if not isinstance(entry, Filled) or not entry.may_miss or entry.late is None:
+        return None
+    bound = Bound(entry.late, None, (), made_stream.reads)
+    name = f"{entry.name}.late"
+    return _reading(query_of(name, bound, f"SELECT * FROM {entry.name}.late", catalog), bound.reads)
 
 
 def check_running(stream: Stream, kind: str, running: Mapping[str, Stream]) -> None:
@@ -77,7 +97,9 @@ def goes_on(table: Table, there: Entry, running: Mapping[str, Stream]) -> bool:
     return kept == there
 
 
-def _reads(names: tuple[str, ...], statement: WithQuery, catalog: Catalog) -> tuple[str, ...]:
+def reads_of(
+    names: tuple[str, ...], statement: WithQuery | InsertQuery, catalog: Catalog
+) -> tuple[str, ...]:
     """The names that a query reads, and the routines that it calls."""
     routines = (name for name in names_used(statement) if catalog.routine(name) is not None)
     return (*names, *(name for name in routines if "()" in name))

@@ -10,7 +10,7 @@ from millstream.catalog import Catalog, Entry, Reader, kind_of
 from millstream.database.contents import Contents
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError
-from millstream.lang import Definition, place_of
+from millstream.lang import Definition, InsertQuery, place_of
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Waiting:
     reader: Reader
     query: Query | None
     reads: tuple[str, ...]
-    reason: Definition
+    reason: Definition | InsertQuery
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Replacing:
         """What can be read: everything that does not wait."""
         return self.contents.catalog.without(self.waiting)
 
-    def names_for(self, statement: Definition) -> Catalog:
+    def names_for(self, statement: Definition | InsertQuery) -> Catalog:
         """What the query of a definition may read: not itself, and nothing that waits for it."""
         catalog, used = self.contents.catalog, names_used(statement)
         readers = catalog.all_readers_of(defined_name(statement))
@@ -70,7 +70,7 @@ class Replacing:
         self.settle(used)
         return catalog.without({*self.waiting, defined_name(statement)})
 
-    def begin(self, statement: Definition) -> None:
+    def begin(self, statement: Definition | InsertQuery) -> None:
         """A name has another meaning: what reads it is to be bound again."""
         catalog, key = self.contents.catalog, defined_name(statement)
         self.waiting.pop(key, None)
@@ -108,7 +108,7 @@ class Replacing:
                 f'DROP {reader.kind.upper()} "{reader.name}" first.',
             ) from None
 
-    def _waiting_for(self, statement: Definition) -> list[Reader]:
+    def _waiting_for(self, statement: Definition | InsertQuery) -> list[Reader]:
         """The readers that wait because of an earlier replacement, and read the name as well."""
         found, below = [], [defined_name(statement)]
         while below:

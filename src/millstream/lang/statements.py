@@ -121,6 +121,15 @@ class Insert(Modification):
 
 
 @dataclass(frozen=True, kw_only=True)
+class InsertQuery(Named):
+    """A query whose rows fill a declared stream; `columns` None stands for all of them."""
+
+    columns: tuple[str, ...] | None = None
+    query: exp.Expr
+    columns_place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Update(Modification):
     """New values for the rows of a table that meet a condition."""
 

@@ -6,19 +6,23 @@ from millstream.operators.coalesce import Coalesce
 from millstream.operators.delta_star import DeltaStar
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
+from millstream.operators.fill import Fill
 from millstream.operators.filter import Filter
 from millstream.operators.group_by import GroupBy
 from millstream.operators.hop import Hop
 from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
 from millstream.operators.lookup_join import LookupJoin, StaticTable
+from millstream.operators.merge import Merge
 from millstream.operators.minus import Minus
+from millstream.operators.missed import Missed
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
 from millstream.operators.over import Over
 from millstream.operators.partial import Partial
 from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
+from millstream.operators.retime import Retime
 from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
 from millstream.operators.scan import Scan
@@ -38,6 +42,10 @@ from millstream.operators.windows import Now, Range, Unbounded
 OPERATORS = (
     Scan,
     Stamp,
+    Retime,
+    Missed,
+    Fill,
+    Merge,
     Now,
     Range,
     Unbounded,

@@ -19,6 +19,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Fill,
     Filter,
     GroupBy,
     Hop,
@@ -26,7 +27,9 @@ from millstream.operators import (
     Istream,
     Join,
     LookupJoin,
+    Merge,
     Minus,
+    Missed,
     NonRetroactiveJoin,
     Now,
     Over,
@@ -35,6 +38,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retime,
     Retract,
     Rows,
     Rstream,
@@ -86,6 +90,8 @@ def bound(node: Node, kept: StatePart) -> str:
         case Extent.GAP:
             assert isinstance(node, Session)
             return f"{_rows_of(node.input)} in the last {length_words(node.gap, node)}"
+        case Extent.AHEAD:
+            return "rows whose time lies ahead"
         case Extent.OPEN:
             return "rows of instants that are not final yet"
         case Extent.ONE:
@@ -299,6 +305,10 @@ def _each_side(node: Node) -> list[str]:
 CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Scan: _elements,
     Stamp: _below,
+    Retime: _elements,
+    Missed: _elements,
+    Fill: _elements,
+    Merge: _elements,
     Now: _now,
     Range: _range,
     Unbounded: _unbounded,

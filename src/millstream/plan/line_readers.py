@@ -25,6 +25,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Fill,
     Filter,
     GroupBy,
     Hop,
@@ -32,7 +33,9 @@ from millstream.operators import (
     Istream,
     Join,
     LookupJoin,
+    Merge,
     Minus,
+    Missed,
     NonRetroactiveJoin,
     Now,
     Over,
@@ -41,6 +44,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retime,
     Retract,
     Rows,
     Rstream,
@@ -144,6 +148,23 @@ def _hop(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     tokens.expect("Every")
     every = _length(tokens)
     return Hop(length, every, _length(tokens) if tokens.has("Offset") else 0, below)
+
+
+def _retimed(operator: type[Retime] | type[Missed]) -> Reader:
+    def read(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+        tokens.expect("by")
+        order = tokens.name()
+        return operator(order, int(tokens.take()) if tokens.has("times") else 1, below)
+
+    return read
+
+
+def _fill(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    side = int(tokens.take()) - 1
+    tokens.expect("above")
+    bits = int(tokens.take())
+    tokens.expect("bits")
+    return Fill(side, bits, below)
 
 
 def _session(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -339,6 +360,10 @@ def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 READERS: dict[type[Node], Reader] = {
     Scan: _scan,
     Stamp: _plain(Stamp),
+    Retime: _retimed(Retime),
+    Missed: _retimed(Missed),
+    Fill: _fill,
+    Merge: _plain(Merge),
     Now: _plain(Now),
     Range: _range,
     Unbounded: _plain(Unbounded),

@@ -20,6 +20,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Fill,
     Filter,
     GroupBy,
     Hop,
@@ -27,7 +28,9 @@ from millstream.operators import (
     Istream,
     Join,
     LookupJoin,
+    Merge,
     Minus,
+    Missed,
     NonRetroactiveJoin,
     Now,
     Over,
@@ -36,6 +39,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Retime,
     Retract,
     Rows,
     Rstream,
@@ -233,7 +237,9 @@ def _anti_join(known: RateEstimates, node: AntiJoin, left: RowRates, right: RowR
     return RowRates(share * (left.rate + goes), share * (left.back + comes), share * size(left))
 
 
-def _both(known: RateEstimates, node: UnionAll, left: RowRates, right: RowRates) -> RowRates:
+def _both(
+    known: RateEstimates, node: UnionAll | Merge, left: RowRates, right: RowRates
+) -> RowRates:
     return RowRates(left.rate + right.rate, left.back + right.back, size(left) + size(right))
 
 
@@ -294,6 +300,10 @@ def _stored(known: RateEstimates, node: Stored, below: RowRates) -> RowRates:
 GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Scan: _scan,
     Stamp: _same,
+    Retime: _same,
+    Missed: _same,
+    Fill: _same,
+    Merge: _both,
     Now: _now,
     Range: _range,
     Unbounded: _unbounded,

@@ -1,5 +1,6 @@
 """Definitions: from statements to catalog entries.
 
 `clauses` reads what streams and tables share (columns, options, lengths of time), `streams` binds
-CREATE STREAM, `named_queries` views and streams that are defined by queries.
+CREATE STREAM, `filled` INSERT INTO streams, `named_queries` views and streams that are defined by
+queries.
 """

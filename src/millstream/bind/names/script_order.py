@@ -18,6 +18,7 @@ from millstream.lang import (
     Definition,
     Describe,
     Explain,
+    InsertQuery,
     Modification,
     Statement,
     place_of,
@@ -60,31 +61,37 @@ class _Order:
         for name, node in names_used(self.statements[at]).items():
             if (needed := self._definition(name, at)) is not None:
                 self._place(needed, node)
+            for fill in self._fills.get(name, ()):
+                if self._owner(fill) == self._meant(name, at):
+                    self._place(fill, node)
         if (owner := self._owner(at)) is not None:
             self._place(owner, None)
         del self.under_way[at]
         self.done |= dict.fromkeys([at, *self._modifications.get(at, ())])
 
     def _definition(self, name: str, at: int) -> int | None:
-        """The definition of a name that is still to be carried out, the nearest before or the
-        first after."""
+        """The definition of a name that is still to be carried out."""
+        nearest = self._meant(name, at)
+        return None if nearest in self.done else nearest
+
+    def _meant(self, name: str, at: int) -> int | None:
+        """The definition of a name in this script: the nearest before, or the first after."""
         places = self._defined.get(name, [])
         if self.known(name):
             places = [place for place in places if self._replaces(place)]
         before = [place for place in places if place < at]
         if not places:
             return None
-        nearest = before[-1] if before else places[0]
-        return None if nearest in self.done else nearest
+        return before[-1] if before else places[0]
 
     def _replaces(self, at: int) -> bool:
         statement = self.statements[at]
         return isinstance(statement, Definition) and statement.replaces
 
     def _owner(self, at: int) -> int | None:
-        """The definition of the table that a statement modifies."""
+        """The definition of the table that a statement modifies, or of the stream it fills."""
         statement = self.statements[at]
-        if not isinstance(statement, Modification):
+        if not isinstance(statement, Modification | InsertQuery):
             return None
         name = statement.name.lower()
         places = self._defined.get(name, ())
@@ -107,8 +114,19 @@ class _Order:
         """The modifications of every table, by the place of its definition."""
         found: dict[int, list[int]] = {}
         for at in range(len(self.statements)):
+            if isinstance(self.statements[at], InsertQuery):
+                continue
             if (owner := self._owner(at)) is not None:
                 found.setdefault(owner, []).append(at)
+        return found
+
+    @cached_property
+    def _fills(self) -> dict[str, list[int]]:
+        """The queries that fill every stream: whoever reads it comes after all of them."""
+        found: dict[str, list[int]] = {}
+        for at, statement in enumerate(self.statements):
+            if isinstance(statement, InsertQuery):
+                found.setdefault(statement.name.lower(), []).append(at)
         return found
 
     def _circle(self, at: int) -> MillstreamError:
@@ -136,7 +154,7 @@ class _Order:
 
     def _name_of(self, at: int) -> str:
         statement = self.statements[at]
-        return defined_name(statement) if isinstance(statement, Definition) else ""
+        return defined_name(statement) if isinstance(statement, Definition | InsertQuery) else ""
 
 
 def kind_made(statement: Statement) -> str:
@@ -148,7 +166,7 @@ def kind_made(statement: Statement) -> str:
     return "view" if isinstance(statement, CreateView) else "stream"
 
 
-def defined_name(statement: Definition) -> str:
+def defined_name(statement: Definition | InsertQuery) -> str:
     """The name that a definition gives a meaning, in lower case; of a routine its key."""
     kind = kind_made(statement)
     return routine_key(kind, statement.name) if kind in ROUTINES else statement.name.lower()

@@ -16,7 +16,7 @@ from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
-from millstream.catalog import SIDES, Catalog, Stream, Table, View, kind_of
+from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import StreamWindow, place_of
 from millstream.operators import Hop, Istream, Session, Stamp, Unbounded
@@ -89,7 +89,8 @@ class Sources:
             if isinstance(found, Table):
                 return self._table(found, node, alias, described, window)
             plan = found.scan() if isinstance(found, Stream) else found.plan
-            order = (found.order_by or "") if isinstance(found, Stream) else ""
+            declared = found.declared if isinstance(found, Filled) else found
+            order = (declared.order_by or "") if isinstance(declared, Stream) else ""
         elif _is_join(node.this):
             return self._parenthesized(node)
         else:
@@ -144,9 +145,12 @@ class Sources:
             raise error.at(place_of(node.this, self.text)) from None
         return self.found[-1]
 
-    def _side(self, owner: exp.Expr, node: exp.Table) -> Stream:
+    def _side(self, owner: exp.Expr, node: exp.Table) -> Stream | View:
         """`bids.late` and `bids.errors`: the rows of a stream that arrived late or were bad."""
         named = self.catalog.entries.get(owner.name.lower())
+        if isinstance(named, Filled):
+            self.found.append(named)
+            return self._late(named, node)
         found = named.changes if isinstance(named, Table) else named
         if not isinstance(found, Stream):
             raise self.catalog.missing("stream", owner.name).at(place_of(owner, self.text))
@@ -159,6 +163,19 @@ class Sources:
         assert named is not None
         self.found.append(named)
         return found.side(node.name.lower())
+
+    def _late(self, named: Filled, node: exp.Table) -> View:
+        """The rows that were put into a stream after the time that they name."""
+        if node.name.lower() == "late" and named.late is not None:
+            return View(f"{named.name}.late", named.late, named.text, "stream")
+        reason = "its rows keep the time of those that are put in: none is late"
+        if node.name.lower() != "late":
+            reason = "queries fill it: bad rows are those of the streams that these read"
+        raise MillstreamError(
+            f'stream "{named.name}" has no side stream "{node.name}"',
+            place_of(node.this, self.text),
+            detail=f"{reason[0].upper()}{reason[1:]}.",
+        )
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
         if (window := window_in_from(call, self.text)) is not None:

@@ -13,13 +13,30 @@ def domain_of(plan: Node) -> Domain:
     return next((domain for domain, _ in _clocks(plan)), Domain.INTEGER)
 
 
-def check_times(left: Node, right: Node, place: Place | None) -> None:
-    """Refuse to put two plans together whose streams do not count the same instants."""
+def check_clock(plan: Node, domain: Domain, what: str, place: Place | None) -> None:
+    """Refuse to read the time of rows from a column that counts in another way than the rows."""
+    for other, name in _clocks(plan):
+        if other is not domain:
+            raise MillstreamError(
+                f"{what} and {name} count time in different ways",
+                place,
+                detail=f"{_sentence(what)} counts {domain.words}; {name} counts {other.words}.",
+                hint="Order both by the same kind of column, or leave out ORDER BY: rows then "
+                "keep their own time.",
+            )
+
+
+def check_times(left: Node, right: Node, place: Place | None, merges: bool = False) -> None:
+    """Refuse to put two plans together whose streams do not count the same instants.
+
+    What `merges` streams takes several that are ordered by arrival: the n-th row of one meets the
+    n-th of the other, as in the partitions of a stream.
+    """
     mine, theirs = _clocks(left), _clocks(right)
     for domain, name in mine:
         for other, other_name in theirs:
             if Domain.ARRIVAL in (domain, other):
-                if name != other_name:
+                if name != other_name and not (merges and domain is other):
                     raise _latent(
                         *((name, other_name) if domain is Domain.ARRIVAL else (other_name, name)),
                         place,

@@ -8,22 +8,27 @@ from sqlglot.tokens import Token, TokenType
 from millstream.errors import Place
 from millstream.lang.families.family import Family, Write, names_text
 from millstream.lang.grammar.grammar import Grammar
-from millstream.lang.statements import Delete, Insert, Modification, Update
+from millstream.lang.statements import Delete, Insert, InsertQuery, Modification, Update
 from millstream.lang.tokens import quoted
 
+QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
+"""What a query in parentheses begins with; a list of columns begins with a name."""
 
-def read_insert(parser: Grammar, first: Token) -> Insert:
+
+def read_insert(parser: Grammar, first: Token) -> Insert | InsertQuery:
     if not parser.take_word("INTO"):
         parser.expect("INTO after INSERT", hint="Write INSERT INTO table VALUES (…).")
     name, columns, columns_place = parser.read_name("the name of a table"), None, None
-    if parser.at(TokenType.L_PAREN):
+    if parser.at(TokenType.L_PAREN) and parser.following.token_type not in QUERIES:
         start = parser.current
         columns = parser.read_names()
         columns_place = parser.since(start)
-    if parser.at_query():
-        parser.fail(
-            "INSERT takes no query",
-            hint=f"Write CREATE VIEW {name.text} AS SELECT …, or list rows after VALUES.",
+    if parser.current and parser.at_query():
+        return InsertQuery(
+            columns=columns,
+            query=parser.parse_query(),
+            columns_place=columns_place,
+            **parser.named_parts(first, name),
         )
     if not parser.take_word("VALUES"):
         parser.expect("VALUES and rows", hint=f"Write INSERT INTO {name.text} VALUES (1, 'a').")
@@ -103,6 +108,10 @@ def _insert_text(node: Insert, write: Write) -> list[str]:
     return [head, rows, _at_text(node, write)]
 
 
+def _insert_query_text(node: InsertQuery, write: Write) -> list[str]:
+    return [f"INSERT INTO {quoted(node.name)}{names_text(node.columns)}", write(node.query)]
+
+
 def _update_text(node: Update, write: Write) -> list[str]:
     values = ", ".join(f"{quoted(name)} = {write(value)}" for name, value in node.values)
     head = f"UPDATE {quoted(node.name)} SET"
@@ -124,5 +133,10 @@ def _at_text(node: Modification, write: Write) -> str:
 
 MODIFICATIONS = Family(
     readers={"INSERT": read_insert, "UPDATE": read_update, "DELETE": read_delete},
-    writers={Insert: _insert_text, Update: _update_text, Delete: _delete_text},
+    writers={
+        Insert: _insert_text,
+        InsertQuery: _insert_query_text,
+        Update: _update_text,
+        Delete: _delete_text,
+    },
 )
