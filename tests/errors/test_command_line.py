@@ -106,7 +106,7 @@ def test_streams_without_queries_or_sources(shell: Shell, script: Path) -> None:
     assert (shell("run", script, "--host", "local"), shell.out) == (0, "")
     script.write_text("CREATE STREAM s (a bigint);\nSELECT Istream(*) FROM s [Now];")
     assert shell("run", script, "--host", "local") == 0
-    assert 'stream "s" has no SOURCE and stays empty' in shell.err
+    assert 'stream "s" has no SOURCE, and no INSERT fills it: it stays empty' in shell.err
 
 
 @pytest.mark.parametrize(

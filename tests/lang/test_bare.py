@@ -76,7 +76,6 @@ def test_a_bare_query_is_the_select_it_stands_for(text):
         ("TABLE", "TABLE is not part of the language yet"),
         ("VALUES ((SELECT 1))", "VALUES is not part of the language yet"),
         ("COPY (SELECT x FROM a) TO 'f'", "COPY is not part of the language"),
-        ("INSERT INTO t (SELECT x FROM a)", 'expected a name but found "SELECT"'),
         ("1 + 2", 'a statement cannot begin with "1"'),
         ("a b UNION c", 'a statement cannot begin with "a"'),
     ],

@@ -337,6 +337,8 @@ class Connection:
         for name, rows in left.items():
             self.callbacks.withdrawn(name, rows)
         self._ran_with, self._dropped = frozenset(self._foreign), set()
+        for notice in self.database.empty_streams:
+            self.database.events.tell(Noticed(notice))
         if anew:
             self.database.events.tell(Noticed(Notice(ANEW)))
         return host

@@ -109,9 +109,8 @@ def _run_script(options: Options) -> int:
         return 0
     for name in options.queries:
         database.find_query(name)
-    for stream in database.streams.values():
-        if stream.source is None:
-            say(f'stream "{stream.name}" has no SOURCE and stays empty')
+    for notice in database.empty_streams:
+        say(notice.render())
     tell_notices(database.queries.values())
     events, form = database.events, options.result_format
     events.subscribe(lambda event: tell_summary(event.summary, options.out, form), RunEnded)

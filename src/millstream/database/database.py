@@ -19,7 +19,7 @@ from millstream.database.draft import Draft
 from millstream.database.dropping import drop_named
 from millstream.database.events import Events, Failure, RunEnded, RunStarted
 from millstream.database.explaining import Explainer, found_query
-from millstream.database.jobs import job_of, sources_of, streams_of
+from millstream.database.jobs import empty_streams, job_of, sources_of, streams_of
 from millstream.database.log import log_event
 from millstream.database.metrics import Meter, Metrics
 from millstream.database.registry import KnownNames, Life
@@ -30,7 +30,7 @@ from millstream.engine.job import Job
 from millstream.engine.live_tables import LiveTables, feed
 from millstream.engine.outputs import COMPLETE, Query
 from millstream.engine.summary import Summary
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Notice
 from millstream.files import open_folder
 from millstream.lang import deep_stack
 from millstream.settings import Settings
@@ -232,6 +232,11 @@ class Database:
     def sources(self, follow: bool) -> dict[str, Source]:
         """The sources of all streams that have one."""
         return sources_of(self.contents, follow)
+
+    @property
+    def empty_streams(self) -> list[Notice]:
+        """What to say of declared streams that nothing brings rows to."""
+        return empty_streams(self.contents)
 
     def job(self, changes: frozenset[str] | None = None) -> Job:
         """What is registered, as one job. `changes` names the stored results whose changes are to

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from millstream.algebra.types import type_name
+from millstream.bind.relations.times import domain_of
 from millstream.blocks.routine import Routine
 from millstream.catalog import (
     STATEMENTS,
     Catalog,
     Entry,
+    Filled,
     Stream,
     Table,
     View,
@@ -102,19 +104,28 @@ def described(entry: Entry) -> str:
     lines += [f"  {f.name:<{width}}  {type_name(f.type)}" for f in schema]
     match entry:
         case Stream():
-            order = "arrival" if entry.order_by is None else entry.order_by
-            order += f" in {entry.unit}s" if entry.unit else ""
-            lines.append(f"  ordered by {order}; counts {entry.domain.words}")
+            lines.append(f"  ordered by {_order(entry)}; counts {entry.domain.words}")
             lines += [f"  slack {entry.slack}"] if entry.slack else []
             lines += [f"  source {entry.source}"] if entry.source else []
         case Table():
             lines += [f"  {line}" for line in _about_table(entry)]
+        case Filled():
+            domain = domain_of(entry.plan)
+            timed = entry.declared.order_by in schema.names
+            order = _order(entry.declared) if timed else "the time of the rows put in"
+            lines.append(f"  ordered by {order}; counts {domain.words}")
+            lines += [f"  {put.text}" for put in entry.puts]
         case View():
             key = "none" if entry.plan.key is None else ", ".join(entry.plan.key) or "one row"
             lines += [f"  {entry.kind}; key: {key}", f"  {entry.text}"]
     if isinstance(entry, (Stream, Table)) and entry.inferred is not None:
         lines.append(f"  inferred: {entry.inferred}")
     return "\n".join(lines)
+
+
+def _order(stream: Stream) -> str:
+    order = "arrival" if stream.order_by is None else stream.order_by
+    return order + (f" in {stream.unit}s" if stream.unit else "")
 
 
 def _about_table(table: Table) -> list[str]:

@@ -16,7 +16,11 @@ def fillable(statement: InsertQuery, catalog: Catalog, text: str) -> Stream | Fi
     entry = catalog.entries.get(statement.name.lower())
     match entry:
         case None:
-            raise catalog.missing("stream", statement.name)
+            error, name = catalog.missing("stream", statement.name), statement.name
+            if not str(error.hint).startswith("Did you"):
+                error.hint = f"Declare it, CREATE STREAM {name} (column type, …), or write CREATE "
+                error.hint += f"STREAM {name} AS SELECT …."
+            raise error
         case Filled() | Stream(source=None, foreign=False):
             _check_time(entry)
             return entry

@@ -10,6 +10,7 @@ from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.database.contents import Contents
 from millstream.engine.job import Job
+from millstream.errors import Notice
 from millstream.operators import StaticTable
 from millstream.plan.tables import with_time
 
@@ -30,6 +31,18 @@ def sources_of(contents: Contents, follow: bool) -> dict[str, Source]:
     """The sources of all streams that have one."""
     streams = streams_of(contents).values()
     return {s.name: open_stream(s, follow) for s in streams if s.source is not None}
+
+
+def empty_streams(contents: Contents) -> list[Notice]:
+    """What to say of declared streams that nothing brings rows to."""
+    return [
+        Notice(
+            f'stream "{entry.name}" has no SOURCE, and no INSERT fills it: it stays empty',
+            f"Write SOURCE 'file.csv' in its declaration, or INSERT INTO {entry.name} SELECT ….",
+        )
+        for entry in contents.catalog.entries.values()
+        if isinstance(entry, Stream) and entry.source is None and not entry.foreign
+    ]
 
 
 def job_of(contents: Contents, changes: frozenset[str], begun: Mapping[str, StaticTable]) -> Job:

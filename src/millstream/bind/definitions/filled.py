@@ -91,7 +91,8 @@ def _merged(stream: Stream, streams: tuple[Node, ...]) -> Node:
             f'stream "{stream.name}" is filled by streams that are filled in too many steps',
             hint="Write CREATE STREAM … AS … UNION ALL … for some of them.",
         )
-    return reduce(Merge, (Fill(side, bits, one) for side, one in enumerate(streams)))
+    sides: list[Node] = [Fill(side, bits, one) for side, one in enumerate(streams)]
+    return reduce(Merge, sides)
 
 
 def _arrival_bits(plan: Node) -> int:

@@ -33,8 +33,9 @@ def names_own_time(node: Node, column: str, like: Stream, catalog: Catalog) -> b
     match node:
         case Scan():
             source = catalog.entries.get(node.stream.lower())
-            ours = isinstance(source, Stream) and not source.is_internal
-            return ours and source.order_by == column and source.scale == like.scale
+            if not isinstance(source, Stream) or source.is_internal:
+                return False
+            return source.order_by == column and source.scale == like.scale
         case Retime():
             return node.order == column and node.scale == like.scale
         case Project():

@@ -27,7 +27,8 @@ def combine(node: exp.SetOperation, left: Node, right: Node, skip: int, text: st
             word_place(node, text),
             hint="Write the columns of both sides in the same order.",
         )
-    check_times(left, right, place_of(node.expression, text))
+    merges = not isinstance(node, exp.Except)
+    check_times(left, right, place_of(node.expression, text), merges)
     left, right = _alike(node, left, right, skip, text)
     bags = not node.args.get("distinct")
     match node:

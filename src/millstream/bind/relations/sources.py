@@ -168,13 +168,12 @@ class Sources:
         """The rows that were put into a stream after the time that they name."""
         if node.name.lower() == "late" and named.late is not None:
             return View(f"{named.name}.late", named.late, named.text, "stream")
-        reason = "its rows keep the time of those that are put in: none is late"
-        if node.name.lower() != "late":
-            reason = "queries fill it: bad rows are those of the streams that these read"
+        below = next((name for put in named.puts for name in put.reads), "bids")
         raise MillstreamError(
             f'stream "{named.name}" has no side stream "{node.name}"',
             place_of(node.this, self.text),
-            detail=f"{reason[0].upper()}{reason[1:]}.",
+            detail="It is filled by queries, and all that they put in is in it.",
+            hint=f"Read that of a stream below: {below}.{node.name}.",
         )
 
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
