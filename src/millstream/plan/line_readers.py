@@ -1,4 +1,7 @@
-"""For every operator, how the words of its line of plan text are read."""
+"""For every operator, how the words of its line of plan text are read.
+
+Long because there are that many operators, each with a reader of a few lines.
+"""
 
 from __future__ import annotations
 
