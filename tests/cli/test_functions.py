@@ -75,6 +75,7 @@ def test_functions_like_a_pattern() -> None:
     [
         ("lowwer", "Did you mean lower?"),
         ("trunk", "Did you mean trunc?"),
+        ("coun", "Did you mean count or count_distinct or approx_count_distinct?"),
         ("time", "Did you mean timestamp_trunc or to_timestamp or from_unixtime?"),
         ("lag", "Write SHOW FUNCTIONS, or millstream functions, to see them all."),
     ],

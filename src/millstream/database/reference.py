@@ -111,15 +111,18 @@ def looked_up(name: str) -> str:
     return "\n".join(map(_described, found))
 
 
+_ALL = "Write SHOW FUNCTIONS, or millstream functions, to see them all."
+
+
 def unknown(name: str) -> MillstreamError:
     """There is no such function; the hint names those that are near."""
-    known = [called for entry in entries() for called in entry.names if called[0].isalpha()]
+    every = (called for entry in entries() for called in entry.names)
+    known = list(dict.fromkeys(called for called in every if called[0].isalpha()))
     word = name.lower()
     near = get_close_matches(word, known, MOST_NEAR, NEAR)
     near += [k for k in known if len(word) > 2 and word in k and k not in near]
     listed = " or ".join(near[:MOST_NEAR])
-    every = "Write SHOW FUNCTIONS, or millstream functions, to see them all."
-    hint = f"Did you mean {listed}?" if near else every
+    hint = f"Did you mean {listed}?" if near else _ALL
     return MillstreamError(f'function "{name}" does not exist', hint=hint)
 
 

@@ -50,6 +50,8 @@ def read_show(parser: Grammar, first: Token) -> Show:
         if not parser.take(TokenType.STRING):
             parser.expect("a pattern in quotes", hint=f"Write SHOW {what.upper()} LIKE '%a%'.")
         like = parser.previous.text
+    elif what is not None and parser.current:
+        parser.expect("LIKE or the end", hint=f"Write SHOW {what.upper()} LIKE '%a%'.")
     return Show(what=what, like=like, place=parser.since(first))
 
 

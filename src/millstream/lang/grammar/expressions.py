@@ -11,6 +11,7 @@ from sqlglot.tokens import TokenType
 
 from millstream.errors import MillstreamError
 from millstream.lang.grammar.core import Core
+from millstream.lang.grammar.faults import FIELD
 
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
@@ -94,15 +95,17 @@ class Expressions(Core):
         return this
 
     def _parse_column(self) -> exp.Expr | None:
-        first = self._curr
+        first, start = self._curr, self._index
         column = super()._parse_column()
         if isinstance(column, exp.Dot) and isinstance(column.this, _CALLS):
             if isinstance(column.expression, exp.Identifier):
                 return column
             self.fail("expected the name of a column of the result", self._prev)
         if isinstance(column, exp.Dot) or (column is not None and column.args.get("catalog")):
+            arrow = TokenType.ARROW in [t.token_type for t in self._tokens[start : self._index]]
             error = MillstreamError(
-                "a column has at most three parts", hint="Write column, or alias.column."
+                '"->" is not part of the language' if arrow else "a column has at most three parts",
+                hint=FIELD if arrow else "Write column, or alias.column.",
             )
             self.guarded(error, first, self._prev)
         parts = column.parts if isinstance(column, exp.Column) else []
@@ -118,6 +121,11 @@ class Expressions(Core):
                 self.fail(
                     "brackets are for windows, not for names",
                     hint=f'Write "{self._next.text}".',
+                )
+            if self._next.token_type in (TokenType.NUMBER, TokenType.STRING):
+                self.fail(
+                    "brackets are for windows, not for elements of lists",
+                    hint=FIELD,
                 )
             self.fail(
                 "a window cannot stand here",

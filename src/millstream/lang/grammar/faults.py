@@ -42,6 +42,8 @@ _OPERANDS = (
     TokenType.R_BRACKET,
     TokenType.STAR,
 )
+FIELD = 'Declare a field as a column of its own, such as "item.price" double.'
+_WINDOWS = ("RANGE", "ROWS", "TUMBLE", "HOP", "SESSION")
 _VALUES = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING)
 
 
@@ -101,13 +103,14 @@ class Faults(Parser):
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Put sqlglot's own complaints into our words."""
         if message == "Expecting )":
-            self.expect('")"', hint=self._guess(self._curr) or self._open_parenthesis())
+            hint = self._of_others() or self._guess(self._curr) or self._open_parenthesis()
+            self.expect('")"', hint=hint)
         if message.startswith("Expecting "):
             self.expect(f'"{message.removeprefix("Expecting ")}"')
         if message.startswith("Required keyword"):
             is_query = message.endswith(("Union'>", "Except'>", "Intersect'>"))
             bare = self._curr.token_type == TokenType.SELECT
-            hint = "Put the subquery in parentheses." if bare else None
+            hint = "Put the subquery in parentheses." if bare else self._of_others()
             self.expect("a query" if is_query else "an expression", hint=hint)
         if message.startswith("Found multiple"):
             clause = message.split("'")[1]
@@ -145,6 +148,11 @@ class Faults(Parser):
             return f"Write {before} RLIKE '{after}'."
         if self._curr.token_type == TokenType.PARTITION_BY:
             return f"Write GROUP BY {after}, or [Partition By {after} Rows 1] after the stream."
+        if before.upper() in _WINDOWS and self._curr.token_type == TokenType.NUMBER:
+            window = f"{before} {self._curr.text} {after}".strip().title()
+            return f"Write the window in brackets: [{window}]."
+        if self._prev.token_type == TokenType.ARROW:
+            return FIELD
         if before.upper() == "INTO" and self._curr.token_type == TokenType.VAR:
             return f"Write CREATE VIEW {self._curr.text} AS SELECT …"
         return None
