@@ -16,6 +16,7 @@ from errors.cases import database
 from millstream.bind.blocks import bind_routine, routine_from_text, routines_from_text
 from millstream.blocks.derived import over_window
 from millstream.catalog import Catalog
+from millstream.connect.table import TableFiles
 from millstream.lang import parse_script
 
 HERE = Path(__file__).parent
@@ -82,6 +83,6 @@ def test_a_digest_covers_what_is_called() -> None:
 def test_a_file_is_loaded_into_a_local_table(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b\n1,2\n2,3\n")
     text = "AGGREGATE f(x int) : int { TABLE t(a int, b int); LOAD FROM 'edges.csv' INTO t; }"
-    routine = bind_routine(parse_script(text)[0], Catalog(), text, str(tmp_path))[0]
+    routine = bind_routine(parse_script(text)[0], Catalog(), text, TableFiles(str(tmp_path)))[0]
     (insert,) = routine.initialize
     assert insert.query.sources[0].of.rows.to_pydict() == {"a": [1, 2], "b": [2, 3]}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from millstream.database import Database
+from millstream.database.checking import check_script
+from millstream.database.contents import Contents
 from millstream.errors import MillstreamError
 
 PLUS = "AGGREGATE plus(x int) : int { INSERT INTO RETURN VALUES (x + 1); }"
@@ -111,3 +115,20 @@ def test_what_there_is_can_be_shown() -> None:
     database.execute("DESCRIBE FUNCTION plus; DESCRIBE kids")
     assert told[3].splitlines()[:2] == ["aggregate plus(x bigint) : bigint", "  not blocking"]
     assert told[4].splitlines()[1].startswith("  CREATE FUNCTION kids(n int) : (kid int) {")
+
+
+def test_a_file_is_loaded_into_a_table(tmp_path: Path) -> None:
+    (tmp_path / "more.csv").write_text("n,name\n2,lamp\n3,\n")
+    database = Database(base=str(tmp_path), tell=lambda text: None)
+    database.execute("CREATE TABLE t (n int, name string); INSERT INTO t VALUES (1, 'vase')")
+    database.execute("LOAD FROM 'more.csv' INTO t")
+    rows = database.catalog.find("t").content.rows.to_pydict()
+    assert rows == {"n": [1, 2, 3], "name": ["vase", "lamp", None]}
+
+
+def test_checking_a_script_tells_what_authors_of_blocks_should_know() -> None:
+    script = PLUS + "AGGREGATE f(n int) : int { TABLE t(n int); UPDATE t SET n = n; SELECT 1 }"
+    script += "AGGREGATE g(n int) : int { TABLE t(n int); UPDATE t SET n = n; }"
+    found = check_script(script, Contents(), ".").findings
+    assert [f.is_error for f in found] == [True, False]
+    assert found[1].about.message.startswith('g: "n" in line 1 is the argument of aggregate "g"')

@@ -13,6 +13,7 @@ from millstream.catalog import Stream
 from millstream.connect.table import TableFiles
 from millstream.database.contents import Contents
 from millstream.database.draft import Declaration, Draft
+from millstream.database.events import Noticed
 from millstream.engine.job import Job
 from millstream.engine.outputs import Query
 from millstream.errors import MillstreamError, Notice, Place
@@ -153,6 +154,8 @@ class _Check:
         draft = kind(self.contents.copy(), self.base)
         query = draft.carry_out(statement, self.text)
         self.contents = draft.contents
+        told = (event.notice for event in draft.events if isinstance(event, Noticed))
+        self.findings += [Finding(notice, statement.place) for notice in told]
         return query
 
     def _plan(self, query: Query, statement: Statement) -> None:

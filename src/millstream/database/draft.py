@@ -174,7 +174,7 @@ class Draft:
             case Modification():
                 self._modify(statement, text)
             case CreateRoutine() | CreateForeignAggregate():
-                self.events += define_routine(statement, text, self.replacing, self.base)
+                self.events += define_routine(statement, text, self.replacing, self.files)
             case InsertQuery():
                 return self._fill(statement, text)
             case CreateStreamAs() | CreateView():
@@ -201,7 +201,7 @@ class Draft:
 
     def _modify(self, statement: Modification, text: str) -> None:
         notices: list[Notice] = []
-        self.contents.tables.modify(statement, text, notices)
+        self.contents.tables.modify(statement, text, notices, self.files)
         self.events += [Noticed(n.about(statement.name)) for n in dict.fromkeys(notices)]
 
     def _declare_stream(self, statement: CreateStream) -> None:
@@ -329,7 +329,7 @@ class Draft:
     def _bind_again(self, reader: Reader) -> None:
         """Bind what reads a name that was replaced, as its statement says."""
         if reader.is_routine:
-            routine_again(reader, self.replacing, self.base)
+            routine_again(reader, self.replacing, self.files)
             return
         known = self.contents.queries.by_name[reader.name.lower()]
         result = self._made_again(reader, known.statement)

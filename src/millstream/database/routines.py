@@ -6,6 +6,7 @@ from millstream.bind.blocks import bind_routine
 from millstream.bind.names.script_order import defined_name, kind_made
 from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog, Reader, routine_key, routine_kind
+from millstream.connect.table import TableFiles
 from millstream.database.events import Event, NameDefined, NameDropped, Noticed
 from millstream.database.replacing import Replacing
 from millstream.errors import MillstreamError
@@ -13,7 +14,10 @@ from millstream.lang import CreateForeignAggregate, CreateRoutine, parse_script
 
 
 def define_routine(
-    statement: CreateRoutine | CreateForeignAggregate, text: str, replacing: Replacing, base: str
+    statement: CreateRoutine | CreateForeignAggregate,
+    text: str,
+    replacing: Replacing,
+    files: TableFiles,
 ) -> list[Event]:
     """Let a name mean a routine; what reads one that is replaced is to be bound again."""
     if isinstance(statement, CreateForeignAggregate):
@@ -25,7 +29,7 @@ def define_routine(
     catalog, key = replacing.contents.catalog, defined_name(statement)
     there = _there(statement, catalog)
     names = replacing.names_for(statement)
-    routine, notices, reads = bind_routine(statement, names, text, base)
+    routine, notices, reads = bind_routine(statement, names, text, files)
     events: list[Event] = [Noticed(notice.about(statement.name)) for notice in notices]
     if there is not None and there != routine:
         replacing.begin(statement)
@@ -37,7 +41,7 @@ def define_routine(
     return events
 
 
-def routine_again(reader: Reader, replacing: Replacing, base: str) -> None:
+def routine_again(reader: Reader, replacing: Replacing, files: TableFiles) -> None:
     """Bind a routine again, because something that it reads was replaced."""
     catalog = replacing.contents.catalog
     known = catalog.routine(reader.key)
@@ -45,7 +49,7 @@ def routine_again(reader: Reader, replacing: Replacing, base: str) -> None:
         return
     (statement,) = parse_script(known.text)
     assert isinstance(statement, CreateRoutine)
-    routine, _, reads = bind_routine(statement, replacing.names, known.text, base)
+    routine, _, reads = bind_routine(statement, replacing.names, known.text, files)
     _keep(routine, reads, catalog)
 
 

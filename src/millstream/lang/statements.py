@@ -155,6 +155,14 @@ class Delete(Modification):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Load(Modification):
+    """The rows of a file for a table."""
+
+    source: str
+    source_place: Place = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Drop(Named):
     """Forget a stream, table, view or query; `kind` is in lower case."""
 

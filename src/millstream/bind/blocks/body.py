@@ -10,6 +10,7 @@ from millstream.blocks.leaves import Argument
 from millstream.blocks.queries import Columns, Local
 from millstream.blocks.routine import INWINDOW, RETURN, Routine
 from millstream.catalog import Catalog
+from millstream.connect.table import TableFiles
 from millstream.errors import MillstreamError, Notice, closest
 
 
@@ -47,7 +48,7 @@ class Shared:
 
     catalog: Catalog
     text: str
-    base: str = "."
+    files: TableFiles | None = None
     notices: list[Notice] = field(default_factory=list)
     called: dict[str, Routine] = field(default_factory=dict)
     own: set[str] = field(default_factory=set)

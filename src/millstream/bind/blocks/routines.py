@@ -25,6 +25,7 @@ from millstream.blocks.routine import (
     with_calls,
 )
 from millstream.catalog import Catalog
+from millstream.connect.table import TableFiles
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import (
     BlockDelete,
@@ -38,10 +39,10 @@ from millstream.lang import (
 
 
 def bind_routine(
-    statement: CreateRoutine, catalog: Catalog, text: str, base: str = "."
+    statement: CreateRoutine, catalog: Catalog, text: str, files: TableFiles | None = None
 ) -> tuple[Routine, tuple[Notice, ...], tuple[str, ...]]:
     """The routine that a statement defines, what its author should know, and the names it reads."""
-    shared = Shared(catalog, text, base)
+    shared = Shared(catalog, text, files)
     made, inner = _bind(statement, statement.name.lower(), None, shared)
     own = {key: routine for key, routine in inner.items() if key in shared.own}
     calls = {**shared.called, **own}
@@ -75,17 +76,22 @@ def _bind(
 
 def _check_words(statement: CreateRoutine) -> None:
     check_name(statement.name, statement.kind, statement.name_place)
-    expire = [
-        place
+    labels = {
+        label: (place, section)
         for section in statement.sections
         for label, place in zip(section.labels, section.label_places)
-        if label == "expire"
-    ]
-    if expire and not statement.is_window:
+    }
+    if "expire" in labels and not statement.is_window:
         raise MillstreamError(
             f'EXPIRE is for window aggregates, and aggregate "{statement.name}" is none',
-            expire[0],
+            labels["expire"][0],
             hint=f"Write WINDOW AGGREGATE {statement.name}.",
+        )
+    if statement.is_window and "terminate" in labels and labels["terminate"][1].statements:
+        raise MillstreamError(
+            "a window aggregate does not end: its TERMINATE would never run",
+            labels["terminate"][0],
+            hint="Return rows in ITERATE and EXPIRE, or leave WINDOW out.",
         )
 
 

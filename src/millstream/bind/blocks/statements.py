@@ -15,10 +15,10 @@ from millstream.bind.blocks.queries import Queries
 from millstream.bind.blocks.scalars import Scalars
 from millstream.bind.blocks.shapes import Outputs, over
 from millstream.bind.names.scope import Member, Scope
+from millstream.bind.tables.histories import loaded_rows
 from millstream.blocks.leaves import Field
 from millstream.blocks.queries import Columns, Query, Select, Source, Stored, Values
 from millstream.blocks.routine import INWINDOW, RETURN, Delete, Insert, Statement, Update
-from millstream.connect.table import TableFiles
 from millstream.errors import MillstreamError, Place, closest
 from millstream.lang import (
     BlockDelete,
@@ -93,11 +93,7 @@ class _Binder:
     def load(self, statement: BlockLoad) -> Insert:
         """The rows of a file as they are now, each time the statement runs."""
         name, columns, depth = self._target(statement.name, statement.name_place, "LOAD")
-        try:
-            files = TableFiles(self.body.shared.base)
-            rows = files.load(statement.source, name, pa.schema(list(columns)), {})
-        except MillstreamError as error:
-            raise error.at(statement.source_place) from None
+        rows = loaded_rows(statement, name, pa.schema(list(columns)), self.body.shared.files)
         label = next(self.queries.labels)
         source = Source(label, Stored(statement.source, _digest(rows), rows), columns)
         outputs = tuple((n, Field(label, n, kind)) for n, kind in columns)

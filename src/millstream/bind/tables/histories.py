@@ -16,11 +16,22 @@ from millstream.bind.tables.declared import modifications, static_table
 from millstream.bind.tables.modifications import BoundChange, bind_modification
 from millstream.catalog import STATEMENTS, Catalog, Stream, Table, kind_of
 from millstream.columns.keys import factorize
+from millstream.connect.table import TableFiles
 from millstream.errors import MillstreamError, Notice, Place
-from millstream.lang import Modification, place_of
+from millstream.lang import BlockLoad, Load, Modification, place_of
 
 Change = tuple[int, str, pa.RecordBatch]
 """The instant of a change, its operation, and its rows."""
+
+
+def loaded_rows(
+    statement: Load | BlockLoad, table: str, schema: pa.Schema, files: TableFiles | None
+) -> pa.RecordBatch:
+    """The rows of the file that a statement loads into a table."""
+    try:
+        return (files or TableFiles(".")).load(statement.source, table, schema, {})
+    except MillstreamError as error:
+        raise error.at(statement.source_place) from None
 
 
 @dataclass
@@ -49,13 +60,22 @@ class TableHistories:
         self.books[table.name] = TableHistory(table, table.content.rows)
         self._own.add(table.name)
 
-    def modify(self, statement: Modification, text: str, notices: list[Notice]) -> None:
+    def modify(
+        self,
+        statement: Modification,
+        text: str,
+        notices: list[Notice],
+        files: TableFiles | None = None,
+    ) -> None:
         """Carry out a statement on the first rows of the table, or as a change at its time.
 
-        `notices` takes what its author should know.
+        `notices` takes what its author should know; `files` has those that are loaded.
         """
         table = self._table(statement)
-        bound_change, kind = bind_modification(statement, table, text, notices)
+        loaded = None
+        if isinstance(statement, Load):
+            loaded = loaded_rows(statement, table.name, pa.schema(list(table.columns)), files)
+        bound_change, kind = bind_modification(statement, table, text, notices, loaded)
         if kind is not None:
             assert statement.at is not None
             table = self._changing(table, kind, place_of(statement.at, text))

@@ -19,7 +19,7 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
 from millstream.catalog import Table
 from millstream.errors import MillstreamError, Notice, Place, closest
-from millstream.lang import Delete, Insert, Modification, Update, place_of
+from millstream.lang import Delete, Insert, Load, Modification, Update, place_of
 
 NOTHING = pa.RecordBatch.from_arrays([pa.array([True])], names=["#"])
 """The row that constants are computed over."""
@@ -59,12 +59,21 @@ class BoundChange:
 
 
 def bind_modification(
-    statement: Modification, table: Table, text: str, notices: list[Notice]
+    statement: Modification,
+    table: Table,
+    text: str,
+    notices: list[Notice],
+    loaded: pa.RecordBatch | None = None,
 ) -> tuple[BoundChange, pa.DataType | None]:
-    """A statement that changes a table, and the type of its time, None if it has none."""
+    """A statement that changes a table, and the type of its time, None if it has none.
+
+    `loaded` are the rows of its file, if it names one.
+    """
     at, kind = (None, None) if statement.at is None else _time(statement.at, text)
     binder = _Binder(table, text, notices)
     match statement:
+        case Load():
+            return BoundChange(at, rows=loaded), kind
         case Insert():
             return BoundChange(at, rows=binder.rows(statement)), kind
         case Update():

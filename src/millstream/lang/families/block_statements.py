@@ -9,6 +9,7 @@ from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import Place
 from millstream.lang.families.family import Write, names_text, string_text
+from millstream.lang.families.modifications import read_file
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.routines import (
     BlockDelete,
@@ -188,11 +189,7 @@ def _read_delete(parser: Grammar, first: Token) -> BlockDelete:
 
 
 def _read_load(parser: Grammar, first: Token) -> BlockLoad:
-    if not parser.take(TokenType.FROM) or not parser.take(TokenType.STRING):
-        parser.expect("FROM and a file", hint="Write LOAD FROM 'file.csv' INTO table.")
-    source, place = parser.previous.text, parser.place_at(parser.previous)
-    if not parser.take_word("INTO"):
-        parser.expect("INTO", hint="Write LOAD FROM 'file.csv' INTO table.")
+    source, place = read_file(parser)
     name = parser.read_name("the name of a local table")
     return BlockLoad(source=source, source_place=place, **parser.named_parts(first, name))
 

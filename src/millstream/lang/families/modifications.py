@@ -6,9 +6,9 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import Place
-from millstream.lang.families.family import Family, Write, names_text
+from millstream.lang.families.family import Family, Write, names_text, string_text
 from millstream.lang.grammar.grammar import Grammar
-from millstream.lang.statements import Delete, Insert, InsertQuery, Modification, Update
+from millstream.lang.statements import Delete, Insert, InsertQuery, Load, Modification, Update
 from millstream.lang.tokens import quoted
 
 QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
@@ -75,6 +75,23 @@ def read_delete(parser: Grammar, first: Token) -> Delete:
     return Delete(where=where, at=at, **parser.named_parts(first, name))
 
 
+def read_load(parser: Grammar, first: Token) -> Load:
+    source, place = read_file(parser)
+    name = parser.read_name("the name of a table")
+    at = _at(parser)
+    return Load(source=source, source_place=place, at=at, **parser.named_parts(first, name))
+
+
+def read_file(parser: Grammar) -> tuple[str, Place]:
+    """Take FROM, a file and INTO."""
+    if not parser.take(TokenType.FROM) or not parser.take(TokenType.STRING):
+        parser.expect("FROM and a file", hint="Write LOAD FROM 'file.csv' INTO table.")
+    source, place = parser.previous.text, parser.place_at(parser.previous)
+    if not parser.take_word("INTO"):
+        parser.expect("INTO", hint="Write LOAD FROM 'file.csv' INTO table.")
+    return source, place
+
+
 def _value_rows(
     parser: Grammar,
 ) -> tuple[tuple[tuple[exp.Expr, ...], ...], tuple[Place, ...]]:
@@ -123,6 +140,10 @@ def _delete_text(node: Delete, write: Write) -> list[str]:
     return [head, _where_text(node.where, write), _at_text(node, write)]
 
 
+def _load_text(node: Load, write: Write) -> list[str]:
+    return [f"LOAD FROM {string_text(node.source)} INTO {quoted(node.name)}", _at_text(node, write)]
+
+
 def _where_text(condition: exp.Expr | None, write: Write) -> str:
     return f"WHERE {write(condition)}" if condition is not None else ""
 
@@ -132,11 +153,17 @@ def _at_text(node: Modification, write: Write) -> str:
 
 
 MODIFICATIONS = Family(
-    readers={"INSERT": read_insert, "UPDATE": read_update, "DELETE": read_delete},
+    readers={
+        "INSERT": read_insert,
+        "UPDATE": read_update,
+        "DELETE": read_delete,
+        "LOAD": read_load,
+    },
     writers={
         Insert: _insert_text,
         InsertQuery: _insert_query_text,
         Update: _update_text,
         Delete: _delete_text,
+        Load: _load_text,
     },
 )

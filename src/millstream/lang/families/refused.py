@@ -26,7 +26,6 @@ NEVER = {
     "GO": "End statements with semicolons.",
     "GRANT": "",
     "IMPORT": "Name the file in the declaration: CREATE TABLE … SOURCE 'file.csv'.",
-    "LOAD": "Name the file in the declaration: CREATE TABLE … SOURCE 'file.csv'.",
     "LOCK": "",
     "OPTIMIZE": "Leave it out.",
     "PRAGMA": "Write SET name = value.",
