@@ -9,7 +9,7 @@ from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import Place
 from millstream.lang.families.family import Write, names_text, string_text
-from millstream.lang.families.modifications import read_file
+from millstream.lang.families.modifications import QUERIES, read_file
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.routines import (
     BlockDelete,
@@ -109,14 +109,11 @@ def _read_insert(parser: Grammar, first: Token) -> BlockInsert:
         parser.expect("INTO after INSERT", hint="Write INSERT INTO RETURN VALUES (…).")
     name = parser.read_name("the name of a local table, or RETURN")
     columns, place = None, None
-    if parser.at(TokenType.L_PAREN) and parser.following.token_type not in _QUERIES:
+    if parser.at(TokenType.L_PAREN) and parser.following.token_type not in QUERIES:
         start = parser.current
         columns = parser.read_names()
         place = parser.since(start)
     return _read_rows(parser, first, name, columns, place)
-
-
-_QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
 
 def _read_rows(
