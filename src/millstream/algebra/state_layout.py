@@ -25,10 +25,12 @@ class StateLayout:
 
     `lazy` is the share of its time after which a chunk is cleared of expired rows, where nothing
     has to happen when they expire. `readers` is how many operators above wait for the ends of the
-    rows it emits. `uses_ends` says whether an operator without state may make use of ends.
+    rows it emits. `uses_ends` says whether an operator without state may make use of ends, `native`
+    whether routines may run as native code.
     """
 
     buffer: Buffer = Buffer.CALENDAR
     lazy: float = 0.5
     readers: int = 1
     uses_ends: bool = True
+    native: bool = True

@@ -34,6 +34,8 @@ class Extent(Enum):
     PARTITIONS = "the partitions of a window"
     GAP = "the rows that came within the gap that ends a session"
     AHEAD = "rows that name a time of their own, until it comes"
+    WINDOW = "the tuples in the window of a call"
+    INSTANCES = "what a call keeps of each of its partitions"
     OPEN = "rows of instants that are not final yet"
     ONE = "one row"
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.machine import Ending, Frame, Machine
 from millstream.blocks.native import NativeMachine, why_not
 from millstream.blocks.routine import Routine
 
 
+@lru_cache(maxsize=1024)
 def machine_for(routine: Routine, ending: Ending, frame: Frame, native: bool = True) -> Machine:
     """The native machine where there can be one and is to be one, or else the general one.
 

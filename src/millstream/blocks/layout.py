@@ -12,7 +12,7 @@ from millstream.aggregates.aggregate import Aggregate
 from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.blocks.leaves import Oldest, SqlCode
 from millstream.blocks.machine import Frame
-from millstream.blocks.queries import Local, Query, Select, Values
+from millstream.blocks.queries import Local, Query, Select, Source, Values
 from millstream.blocks.routine import (
     INWINDOW,
     Block,
@@ -22,6 +22,7 @@ from millstream.blocks.routine import (
     Routine,
     Statement,
     Update,
+    is_return,
 )
 from millstream.blocks.walking import parts_of
 
@@ -183,3 +184,23 @@ def _most(query: Query) -> int:
         case Select(keys=(), calls=calls) if all(isinstance(c.function, Aggregate) for c in calls):
             return 1
     return _MANY
+
+
+def gives_one_row(routine: Routine) -> bool:
+    """Whether an aggregate that is fed some rows, and then ends, provably gives one row at most:
+    it returns in TERMINATE only, from one row."""
+    before = (*routine.initialize, *routine.iterate, *(routine.expire or ()))
+    if any(is_return(s) for s in before) or not routine.terminate:
+        return False
+    returns = [s for s in routine.terminate if is_return(s)]
+    return len(returns) == 1 and _gives_one(routine, returns[0])
+
+
+def _gives_one(routine: Routine, statement: Statement) -> bool:
+    if not isinstance(statement, Insert):
+        return False
+    match statement.query:
+        case Select(sources=(Source(of=Local(name=name, depth=0)),), keys=None):
+            return name != INWINDOW and holds_one_row(routine, name)
+        case query:
+            return _most(query) == 1

@@ -6,6 +6,7 @@ from millstream.operators.coalesce import Coalesce
 from millstream.operators.delta_star import DeltaStar
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
+from millstream.operators.feed import Feed
 from millstream.operators.fill import Fill
 from millstream.operators.filter import Filter
 from millstream.operators.group_by import GroupBy
@@ -22,6 +23,7 @@ from millstream.operators.partial import Partial
 from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
+from millstream.operators.recomputed import Recomputed
 from millstream.operators.retime import Retime
 from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
@@ -73,6 +75,8 @@ OPERATORS = (
     PartialTopK,
     Partial,
     GroupBy,
+    Feed,
+    Recomputed,
     Istream,
     Dstream,
     Rstream,

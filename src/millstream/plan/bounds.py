@@ -19,6 +19,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Feed,
     Fill,
     Filter,
     GroupBy,
@@ -38,6 +39,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Recomputed,
     Retime,
     Retract,
     Rows,
@@ -55,6 +57,7 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
+from millstream.operators.fed import FedCall
 from millstream.operators.rows import EVER
 
 
@@ -92,6 +95,13 @@ def bound(node: Node, kept: StatePart) -> str:
             return f"{_rows_of(node.input)} in the last {length_words(node.gap, node)}"
         case Extent.AHEAD:
             return "rows whose time lies ahead"
+        case Extent.WINDOW:
+            assert isinstance(node, Feed)
+            return _fed_window(node, node.call_of(kept.part))
+        case Extent.INSTANCES:
+            assert isinstance(node, Feed)
+            keys = node.call_of(kept.part).partition_by
+            return f"none: grows with every new {_and(keys)}" if keys else "one instance"
         case Extent.OPEN:
             return "rows of instants that are not final yet"
         case Extent.ONE:
@@ -216,6 +226,18 @@ def _partitions(node: Rows | Session | Over) -> str:
     return f"one row per {keys} in the last {length_words(node.length, node)}"
 
 
+def _fed_window(node: Feed, call: FedCall) -> str:
+    """The tuples in the window of a call."""
+    frame, rows = call.frame, _rows_of(node.input)
+    assert frame is not None
+    if frame.length is not None:
+        return f"{rows} in the last {length_words(frame.length, node)}"
+    if not call.partition_by:
+        return f"at most {frame.rows:,} {rows}"
+    keys = _and(call.partition_by)
+    return f"none: at most {frame.rows:,} {rows} per {keys}, and ever more of these"
+
+
 def _elements(node: Node) -> str:
     return "elements"
 
@@ -336,6 +358,8 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     PartialTopK: _below,
     Partial: _below,
     GroupBy: _group_by,
+    Feed: _elements,
+    Recomputed: _below,
     Istream: _elements,
     Dstream: _elements,
     Rstream: _elements,

@@ -24,6 +24,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Feed,
     Fill,
     Filter,
     GroupBy,
@@ -43,6 +44,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Recomputed,
     Retime,
     Retract,
     Rows,
@@ -253,6 +255,15 @@ def _over(costs: Costs, node: Over) -> float:
     return (GROUP + NUMBER) * costs.rows(node)
 
 
+def _regrouped(costs: Costs, node: Recomputed) -> float:
+    """The rows of a group are fed again for every event, about a hundred of them."""
+    return 100 * GROUP * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
+
+
+def _fed(costs: Costs, node: Feed) -> float:
+    return (GROUP + MADE) * costs.rows(node) * len(node.calls)
+
+
 def _emitted(costs: Costs, node: Node) -> float:
     return EMIT * costs.events(node) + costs.kept(node)
 
@@ -303,6 +314,8 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     PartialTopK: _top_k,
     Partial: _row,
     GroupBy: _group_by,
+    Feed: _fed,
+    Recomputed: _regrouped,
     Istream: _emitted,
     Dstream: _emitted,
     Rstream: _rstream,

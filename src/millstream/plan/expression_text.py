@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
+from millstream.algebra.lengths import unit_size
 from millstream.algebra.types import (
     BOOLEAN,
     DATE,
@@ -91,6 +92,16 @@ class Tokens:
         while self.has(","):
             found.append(one())
         return tuple(found)
+
+
+def length_of(tokens: Tokens) -> int:
+    """A length of time: a number, in units of time that may follow it."""
+    amount = int(tokens.take())
+    size = unit_size(tokens.next)
+    if size is None:
+        return amount
+    tokens.take()
+    return amount * size
 
 
 def unquoted(token: str) -> str:

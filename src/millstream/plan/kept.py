@@ -13,7 +13,8 @@ state. A part that is read twice is written once, under a number:
         #1
       #1
 
-A table stands under its name and the digest of its rows, which come with the query.
+A table stands under its name and the digest of its rows, which come with the query; a routine under
+its name and the digest of its definition.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from millstream.algebra.node import Node, transform, walk
+from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog, Entry, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
     Begin,
     Exchange,
+    Feed,
     LookupJoin,
+    Recomputed,
     Scan,
     SkewSplit,
     StaticTable,
@@ -149,7 +153,10 @@ class _Read(Stream):
 def _catalog(bound: Node, joined: str) -> Catalog:
     """The streams and tables that a query reads."""
     entries: dict[str, Entry] = {}
+    called: dict[str, Routine] = {}
     for node in walk(bound):
+        if isinstance(node, Feed | Recomputed):
+            called.update((repr(call.routine), call.routine) for call in node.calls)
         if isinstance(node, (TableScan, LookupJoin)):
             name = _known_as(node.table)
             known = entries.get(name.lower())
@@ -158,7 +165,7 @@ def _catalog(bound: Node, joined: str) -> Catalog:
             entries[name.lower()] = Table(name, (), keys, node.table)
         if isinstance(node, Scan):
             entries[node.stream.lower()] = _read(node, entries.get(node.stream.lower()), joined)
-    return Catalog(entries)
+    return Catalog(entries, called=called)
 
 
 def _read(scan: Scan, before: Entry | None, joined: str) -> _Read:

@@ -15,7 +15,6 @@ from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
 from millstream.algebra.frame import Frame, Units
-from millstream.algebra.lengths import unit_size
 from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
@@ -28,6 +27,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Feed,
     Fill,
     Filter,
     GroupBy,
@@ -47,6 +47,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Recomputed,
     Retime,
     Retract,
     Rows,
@@ -65,7 +66,8 @@ from millstream.operators import (
     UnionAll,
 )
 from millstream.operators.rows import EVER
-from millstream.plan.expression_text import Tokens, parse_expression
+from millstream.plan.expression_text import Tokens, length_of, parse_expression
+from millstream.plan.feed_lines import feed_line, recomputed_line
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -79,16 +81,6 @@ def _plain(operator: type[Node]) -> Reader:
         return made(*inputs)
 
     return read
-
-
-def _length(tokens: Tokens) -> int:
-    """A length of time: a number, in units of time that may follow it."""
-    amount = int(tokens.take())
-    size = unit_size(tokens.next)
-    if size is None:
-        return amount
-    tokens.take()
-    return amount * size
 
 
 def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
@@ -126,13 +118,13 @@ def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 
 def _range(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    return Range(_length(tokens), below)
+    return Range(length_of(tokens), below)
 
 
 def _range_slide(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    length = None if tokens.has("Unbounded") else _length(tokens)
+    length = None if tokens.has("Unbounded") else length_of(tokens)
     tokens.expect("Slide")
-    return RangeSlide(length, _length(tokens), below)
+    return RangeSlide(length, length_of(tokens), below)
 
 
 def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -141,16 +133,16 @@ def _rows(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         tokens.expect("By")
         partition = tokens.names()
     count = EVER if tokens.has("Unbounded") else int(tokens.take())
-    length = _length(tokens) if tokens.has("Range") else None
+    length = length_of(tokens) if tokens.has("Range") else None
     slide = int(tokens.take()) if tokens.has("Slide") else 1
     return Rows(count, partition, length, slide, below)
 
 
 def _hop(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-    length = _length(tokens)
+    length = length_of(tokens)
     tokens.expect("Every")
-    every = _length(tokens)
-    return Hop(length, every, _length(tokens) if tokens.has("Offset") else 0, below)
+    every = length_of(tokens)
+    return Hop(length, every, length_of(tokens) if tokens.has("Offset") else 0, below)
 
 
 def _retimed(operator: type[Retime] | type[Missed]) -> Reader:
@@ -175,7 +167,7 @@ def _session(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     if tokens.has("Partition"):
         tokens.expect("By")
         partition = tokens.names()
-    return Session(partition, _length(tokens), below)
+    return Session(partition, length_of(tokens), below)
 
 
 def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> Node:
@@ -276,7 +268,7 @@ def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 def _amount(tokens: Tokens, units: Units) -> int:
     """A number of rows, or a length of time."""
-    return int(tokens.take()) if units is Units.ROWS else _length(tokens)
+    return int(tokens.take()) if units is Units.ROWS else length_of(tokens)
 
 
 def _group_by(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -394,6 +386,8 @@ READERS: dict[type[Node], Reader] = {
     PartialTopK: _first_rows(PartialTopK),
     Partial: _partial,
     GroupBy: _group_by,
+    Feed: feed_line,
+    Recomputed: recomputed_line,
     Istream: _plain(Istream),
     Dstream: _plain(Dstream),
     Rstream: _plain(Rstream),

@@ -17,6 +17,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Feed,
     Fill,
     Filter,
     GroupBy,
@@ -36,6 +37,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Recomputed,
     Retime,
     Retract,
     Rows,
@@ -149,6 +151,19 @@ def _of_frames(node: Over) -> list[Notice]:
     ]
 
 
+def _of_instances(node: Feed) -> list[Notice]:
+    """Routines keep an instance of every partition that has ever come."""
+    found = dict.fromkeys((call.routine.name, call.partition_by) for call in node.calls)
+    return [
+        Notice(
+            f'the state of aggregate "{name}" grows with every new {", ".join(keys)}',
+            "Group or partition by columns of which there are not ever more values.",
+        )
+        for name, keys in found
+        if keys
+    ]
+
+
 def _of_groups(node: GroupBy) -> list[Notice]:
     if node.input.lifetime.bounded:
         return []
@@ -224,6 +239,8 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     PartialTopK: _nothing,
     Partial: _nothing,
     GroupBy: _of_groups,
+    Feed: _of_instances,
+    Recomputed: _of_rows("the groups of aggregates of one's own"),
     Istream: _nothing,
     Dstream: _nothing,
     Rstream: _of_rows("Rstream"),

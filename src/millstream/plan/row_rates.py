@@ -20,6 +20,7 @@ from millstream.operators import (
     Dstream,
     Elements,
     Exchange,
+    Feed,
     Fill,
     Filter,
     GroupBy,
@@ -39,6 +40,7 @@ from millstream.operators import (
     Project,
     Range,
     RangeSlide,
+    Recomputed,
     Retime,
     Retract,
     Rows,
@@ -277,6 +279,12 @@ def _lookup_join(known: RateEstimates, node: LookupJoin, below: RowRates) -> Row
     return RowRates(below.rate * met, below.back * met, size(below) * met)
 
 
+def _regrouped(known: RateEstimates, node: Recomputed, below: RowRates) -> RowRates:
+    """Whatever happens in a group takes its rows back, and gives new ones."""
+    moved = 2 * below.rate
+    return RowRates(moved, moved, size(below))
+
+
 def _istream(known: RateEstimates, node: Istream, below: RowRates) -> RowRates:
     return RowRates(below.rate, 0.0, 0.0)
 
@@ -331,6 +339,8 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     PartialTopK: _top_k,
     Partial: _same,
     GroupBy: _group_by,
+    Feed: _same,
+    Recomputed: _regrouped,
     Istream: _istream,
     Dstream: _dstream,
     Rstream: _rstream,

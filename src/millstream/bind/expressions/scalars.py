@@ -15,6 +15,7 @@ from millstream.algebra.expressions import Call, Case, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTERVAL, NULL, STRING, type_from_text
 from millstream.bind.expressions.calls import Calls
+from millstream.bind.expressions.chains import OfOwn, chained
 from millstream.bind.expressions.constants import coerce, literal
 from millstream.bind.expressions.elsewhere import of_others, refused
 from millstream.bind.expressions.messages import (
@@ -30,6 +31,7 @@ from millstream.bind.expressions.messages import (
     wrong_if,
 )
 from millstream.bind.expressions.over_messages import misplaced_over
+from millstream.bind.expressions.own_messages import misplaced_own
 from millstream.bind.expressions.patterns import without_escape
 from millstream.bind.expressions.quoted import (
     COMPARING,
@@ -50,6 +52,7 @@ from millstream.bind.expressions.vocabulary import (
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
 from millstream.bind.names.window_functions import window_as_value, window_of_group
+from millstream.blocks.versions import Versions
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import interval_of, name_place_of, place_of
 
@@ -59,8 +62,9 @@ class Expressions:
     """Binds expressions of one query; `aggregate` takes aggregate calls where they may stand.
 
     `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
-    a subquery, `subquery` takes subqueries where they may stand. `aggregates` finds
-    aggregates, `notices` takes what the author should know.
+    a subquery, `subquery` takes subqueries where they may stand, and `owns` calls of aggregates of
+    one's own. `aggregates` and `routines` find aggregates, `notices` takes what the author should
+    know.
     """
 
     scope: Scope
@@ -68,9 +72,11 @@ class Expressions:
     clause: str = "WHERE"
     aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
     over: Callable[[exp.Window], Expression] | None = None
+    owns: OfOwn | None = None
     outer: Callable[[exp.Column], Expression | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
+    routines: Callable[[str], Versions | None] = lambda name: None
     notices: list[Notice] = field(default_factory=list)
     aliases: Mapping[str, Expression] = field(default_factory=dict)
     """What names that are no columns stand for, by the names in lower case."""
@@ -82,7 +88,8 @@ class Expressions:
     def bind(self, node: exp.Expr) -> Expression:
         """The typed expression; errors point at the part of the text they are about."""
         try:
-            return self._bind(node)
+            own = None if self.owns is None else self.owns.value(node)
+            return self._bind(node) if own is None else own
         except MillstreamError as error:
             raise error.at(place_of(node, self.text)) from None
 
@@ -150,7 +157,7 @@ class Expressions:
             case exp.Window():
                 return self._over(node)
             case exp.And() | exp.Or():
-                return self._chain(node)
+                return chained(node, self.condition)
             case exp.NullSafeEQ():
                 differ = self._call("distinct_from", [node.this, node.expression], node)
                 return Call("not", (differ,), BOOLEAN)
@@ -170,21 +177,6 @@ class Expressions:
             raise error.at(Place.covering(*(place_of(n, self.text) for n in written))) from None
         assert isinstance(call, Call)
         return call
-
-    def _chain(self, node: exp.Expr) -> Expression:
-        """AND and OR, however many there are, without deep recursion."""
-        kind, stack = type(node), [node]
-        parts: list[Expression] = []
-        while stack:
-            part = stack.pop()
-            if type(part) is kind:
-                stack += [part.expression, part.this]
-            else:
-                parts.append(self.condition(part, OPERATORS[kind].upper()))
-        result = parts[0]
-        for bound in parts[1:]:
-            result = Call(OPERATORS[kind], (result, bound), BOOLEAN)
-        return result
 
     def _column(self, node: exp.Column) -> Expression:
         name, table = node.name, node.table or None
@@ -338,6 +330,8 @@ class Expressions:
 
     def _named(self, node: exp.Anonymous) -> Expression:
         name = str(node.this).lower()
+        if (versions := self.routines(name)) is not None and versions.base is not None:
+            raise misplaced_own(versions.any.name, self.clause).at(name_place_of(node, self.text))
         if (aggregate := self.aggregates(name)) is not None:
             return self._aggregate(node, aggregate)
         given = list(node.expressions)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from millstream.aggregates.aggregate import Aggregate
+from millstream.blocks.versions import Versions
 from millstream.lang import ToStream
 
 
@@ -58,6 +59,15 @@ def aggregates_of(select: exp.Select, find: Find) -> Iterator[Aggregate]:
 
 def has_aggregate(select: exp.Select, find: Find) -> bool:
     return any(True for _ in aggregates_of(select, find))
+
+
+def calls_own(select: exp.Select, routines: Callable[[str], Versions | None]) -> bool:
+    """True when an aggregate of one's own is called in the select list, HAVING or ORDER BY."""
+    clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    parts = (part for clause in clauses if clause is not None for part in own_parts(clause))
+    names = (str(part.this) for part in parts if isinstance(part, exp.Anonymous))
+    found = map(routines, names)
+    return any(versions is not None and versions.is_aggregate for versions in found)
 
 
 def has_over(select: exp.Select) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -36,6 +37,8 @@ def bind_items(select: exp.Select, expressions: Expressions) -> list[Item]:
             items += [Item(name, column, node) for name, column in _all(scope, node, text)]
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             items += [Item(name, column, node) for name, column in _all_of(scope, node, text)]
+        elif (columns := _of_call(expressions, node)) is not None:
+            items += [Item(name, value, node) for name, value in columns]
         else:
             bound = expressions.bind(node.this if isinstance(node, exp.Alias) else node)
             bound = coerce(bound, STRING) if bound.type == NULL else bound
@@ -43,6 +46,14 @@ def bind_items(select: exp.Select, expressions: Expressions) -> list[Item]:
                 check_name(node.alias, "column", name_place_of(node, text))
             items.append(Item(_name(node), bound, node))
     return _unique(items)
+
+
+def _of_call(expressions: Expressions, node: exp.Expr) -> Sequence[tuple[str, Expression]] | None:
+    """The columns of an aggregate that gives several and stands alone."""
+    try:
+        return None if expressions.owns is None else expressions.owns.items(node)
+    except MillstreamError as error:
+        raise error.at(place_of(node, expressions.text)) from None
 
 
 def aliases_of(items: list[Item]) -> dict[str, Expression]:

@@ -64,7 +64,7 @@ class Overs:
         if not isinstance(inner, exp.Anonymous):
             raise no_call(node).at(place_of(node, text))
         name = str(inner.this).lower()
-        window = self._window(node)
+        window = self.window(node)
         if (aggregate := self.expressions.aggregates(name)) is not None:
             self._note_frame(node, window)
             grouping = self._grouping(window)
@@ -127,7 +127,7 @@ class Overs:
             return argument
         return value.name if isinstance(value, Column) else names[value]
 
-    def _window(self, node: exp.Window) -> Window:
+    def window(self, node: exp.Window) -> Window:
         text = self.expressions.text
         window = named_windows(self.select, node, text)
         inside = replace(self.expressions, clause="PARTITION BY", aggregate=None, over=None)

@@ -14,7 +14,7 @@ from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope, is_known, not_found_in
-from millstream.bind.names.trees import aggregates_of, has_over, is_query, own_parts
+from millstream.bind.names.trees import aggregates_of, calls_own, has_over, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.queries.beginnings import with_beginning
 from millstream.bind.queries.items import Item
@@ -27,6 +27,7 @@ from millstream.bind.subqueries.correlation import Around, Hole, Outer
 from millstream.bind.subqueries.in_expressions import Subqueries
 from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import Answer, SubqueryRelation
+from millstream.blocks.versions import Versions
 from millstream.catalog import Catalog, View
 from millstream.catalog import Entry as Named
 from millstream.errors import MillstreamError, Notice, Place
@@ -131,6 +132,10 @@ class _Binder:
         """The aggregate of a name: one of the catalog, or a built-in."""
         return self.catalog.aggregate(name)
 
+    def routines(self, name: str) -> Versions | None:
+        """The aggregates of one's own of a name."""
+        return self.catalog.versions(name)
+
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM of a SELECT."""
         if id(select) not in self._sources:
@@ -141,7 +146,7 @@ class _Binder:
                 self.query,
                 self._test,
                 stamped,
-                has_over(select),
+                has_over(select) or calls_own(select, self.routines),
                 self.notices,
                 self.found,
             )
@@ -158,6 +163,7 @@ class _Binder:
             subquery=subqueries.value,
             notices=self.notices,
             aggregates=self.aggregate,
+            routines=self.routines,
         )
         base = plan
         for test in subqueries.tests(conditions, expressions, "ON"):

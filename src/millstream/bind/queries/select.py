@@ -24,14 +24,29 @@ from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.over_messages import over_relation
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope
-from millstream.bind.names.trees import and_parts, has_aggregate, has_query, is_query, own_parts
+from millstream.bind.names.trees import (
+    and_parts,
+    calls_own,
+    has_aggregate,
+    has_query,
+    is_query,
+    own_parts,
+)
+from millstream.bind.queries.feeding import fed, recomputed
 from millstream.bind.queries.frames import as_stream, is_over_stream
 from millstream.bind.queries.grouping import Grouping, after_grouping
 from millstream.bind.queries.items import Item, Outputs, aliases_of, bind_items
 from millstream.bind.queries.keys import bind_keys
 from millstream.bind.queries.ordering import Ordering, bind_ordering
 from millstream.bind.queries.overs import Overs
-from millstream.bind.queries.select_checks import check_ordering, check_over, check_without_from
+from millstream.bind.queries.owns import Owns
+from millstream.bind.queries.select_checks import (
+    check_aggregates,
+    check_ordering,
+    check_over,
+    check_owns,
+    check_without_from,
+)
 from millstream.bind.queries.single import at_most_one
 from millstream.bind.relations.entries import Joined
 from millstream.bind.subqueries.correlation import (
@@ -50,6 +65,7 @@ from millstream.bind.subqueries.relations import (
     Translate,
     is_null_with,
 )
+from millstream.blocks.versions import Versions
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Istream, Project, Unbounded
@@ -63,6 +79,9 @@ class Sourced(Queries, Protocol):
 
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name."""
+
+    def routines(self, name: str) -> Versions | None:
+        """The aggregates of one's own of a name."""
 
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM."""
@@ -114,14 +133,20 @@ class Select:
         expressions = self._expressions("the select list")
         grouping = Grouping(expressions)
         overs = Overs(expressions, self.node, None if self.source is None else self.source.plan)
+        owns = Owns(expressions, self.queries.routines, overs)
         expressions.aggregate, expressions.over = grouping.aggregate, overs.call
+        expressions.owns = owns
         items = bind_items(self.node, expressions)
         having = self._conditions("having", replace(expressions, aliases=aliases_of(items)))
         ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
         check_ordering(self.node, ordering, self.text)
-        self._check_aggregates(grouping)
+        check_aggregates(grouping, self.outer)
         wanted = (*items, *_hidden_items(ordering))
         plan = self._input(where)
+        if owns.asked:
+            check_owns(self.node, owns, grouping, self.outer, self.text)
+            own = self._owned(plan, owns, items, wanted, having)
+            return self._finished(own, ordering)
         if overs.windows:
             check_over(self.node, overs, grouping, self.outer, self.text)
             plan = Unbounded(overs.plan(self._stream(plan)))
@@ -132,6 +157,38 @@ class Select:
             single = plan is not None and at_most_one(plan, frozenset(self._names))
             answer = Answer(self._projected(plan, wanted, _unchanged), alone or single, alone)
         return self._finished(answer, ordering)
+
+    def _owned(
+        self,
+        plan: Node | None,
+        owns: Owns,
+        items: list[Item],
+        wanted: tuple[Item, ...],
+        having: Conditions,
+    ) -> Answer:
+        """With aggregates of one's own: each tuple of a stream with what they return, or the
+        groups of a relation."""
+        group, plan = self.node.args.get("group"), self._there(plan)
+        keys = bind_keys(group, items, self._expressions("GROUP BY"))
+        if owns.is_fed(plan):
+            result: Node = Unbounded(fed(owns, self._stream(plan), keys))
+        else:
+            result = recomputed(owns, plan, keys)
+            group = group or True
+
+        def after(node: exp.Expr | None) -> Translate:
+            if not group or node is None:
+                return _unchanged
+            return lambda value: after_grouping(value, keys, node, owns.expressions)
+
+        clause = self.node.args.get("having")
+        if having.plain:
+            result = Filter(after(clause)(conjunction(list(having.plain))), result)
+        base = result
+        for test in having.tests:
+            result = test.apply(result, base, after(clause))
+        ready = [Item(i.name, after(i.node)(i.value), i.node) for i in wanted]
+        return Answer(self._projected(result, ready, after(self.node)))
 
     def _stream(self, plan: Node | None) -> Node:
         """The elements that the calls with OVER are about."""
@@ -195,6 +252,8 @@ class Select:
             return False
         if has_aggregate(self.node, self.queries.aggregate):
             return False
+        if calls_own(self.node, self.queries.routines):
+            return False
         clauses = [c for c in (*self.node.expressions, args.get("where")) if c is not None]
         nested = [part for clause in clauses for part in own_parts(clause) if is_query(part)]
         assert self.outer is not None
@@ -212,6 +271,7 @@ class Select:
             subquery=self.subqueries.value,
             notices=self.queries.notices,
             aggregates=self.queries.aggregate,
+            routines=self.queries.routines,
         )
 
     def _conditions(self, word: str, expressions: Expressions) -> Conditions:
@@ -307,19 +367,6 @@ class Select:
             return Answer(plan, single, answer.always, sparse)
         plan = ordering.apply(plan, names)
         return Answer(plan, answer.single or ordering.limit in (0, 1))
-
-    def _check_aggregates(self, grouping: Grouping) -> None:
-        """An aggregate of columns of the query around would be one of that query."""
-        for call in grouping.calls.values():
-            values = [grouping.arguments[n] for n in call.arguments if n in grouping.arguments]
-            read = frozenset().union(*map(columns_of, values))
-            if self.outer is not None and read and read <= set(self.outer.names):
-                name = call.aggregate.called
-                raise MillstreamError(
-                    f'aggregate "{name}" takes columns of the query around it only',
-                    grouping.places[call.name],
-                    hint="Compute it in a subquery in FROM of that query, or leave it out.",
-                )
 
 
 def _unchanged(value: Expression) -> Expression:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millstream.bind.expressions.over_messages import beside_groups
+from millstream.algebra.expressions import columns_of
+from millstream.bind.expressions.over_messages import beside_groups, several_windows
+from millstream.bind.expressions.own_messages import beside, beside_active
 from millstream.bind.names.trees import has_query
 from millstream.bind.queries.grouping import Grouping
 from millstream.bind.queries.ordering import Ordering, clause_place
 from millstream.bind.queries.overs import Overs
+from millstream.bind.queries.owns import Owns
 from millstream.bind.subqueries.correlation import Outer
 from millstream.errors import MillstreamError
 from millstream.lang import place_of
@@ -26,6 +29,48 @@ def check_without_from(node: exp.Select, text: str) -> None:
                 place_of(node, text),
                 hint=relation if over else "Name a stream: SELECT … FROM bids.",
             )
+
+
+def check_aggregates(grouping: Grouping, outer: Outer | None) -> None:
+    """An aggregate of columns of the query around would be one of that query."""
+    for call in grouping.calls.values():
+        values = [grouping.arguments[n] for n in call.arguments if n in grouping.arguments]
+        read = frozenset().union(*map(columns_of, values))
+        if outer is not None and read and read <= set(outer.names):
+            name = call.aggregate.called
+            raise MillstreamError(
+                f'aggregate "{name}" takes columns of the query around it only',
+                grouping.places[call.name],
+                hint="Compute it in a subquery in FROM of that query, or leave it out.",
+            )
+
+
+def check_owns(
+    node: exp.Select, owns: Owns, grouping: Grouping, outer: Outer | None, text: str
+) -> None:
+    """Which calls of aggregates of one's own can stand in one select list."""
+    place = next(iter(owns.places.values()))
+    routine = next(iter(owns.asked)).routine
+    if outer is not None:
+        raise MillstreamError(
+            f'aggregate "{routine.name}" cannot stand in a subquery that uses columns of the query '
+            "around it",
+            place,
+            hint="Compute it in a subquery in FROM or in a view.",
+        )
+    windows = [asked.window for asked in owns.asked]
+    words = {"group": "GROUP BY", "having": "HAVING"}
+    word = next((words[w] for w in words if node.args.get(w)), None)
+    if word is not None and (any(windows) or owns.overs.windows):
+        raise beside_groups(word).at(place)
+    every = {*windows, *owns.overs.windows}
+    frames = [w.frame for w in every if w is not None]
+    if len(every) > 1 and not all(frame.plain for frame in frames):
+        raise several_windows().at(place)
+    if grouping.calls:
+        raise beside("a built-in aggregate", routine).at(place)
+    if owns.overs.windows and any(frame.active for frame in frames):
+        raise beside_active(routine).at(place)
 
 
 def check_over(

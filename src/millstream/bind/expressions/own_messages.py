@@ -1,0 +1,120 @@
+"""What is said of calls of aggregates of one's own that cannot be carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millstream.algebra.types import type_name
+from millstream.blocks.routine import Routine
+from millstream.errors import MillstreamError, closest
+
+EXAMPLE = "OVER (ROWS 99 PRECEDING)"
+
+
+def usage(routine: Routine) -> str:
+    """How a routine is called, with the types of its arguments."""
+    arguments = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.arguments)
+    return f"{routine.name}({arguments})"
+
+
+def blocking(routine: Routine, described: str, written: str, grouped: bool) -> MillstreamError:
+    """An aggregate that answers after the last tuple, on a stream that has none."""
+    by = "the groups of " if grouped else ""
+    return MillstreamError(
+        f'aggregate "{routine.name}" is blocking and cannot run on {by}the bare {described}',
+        detail="It has a TERMINATE block, so its answer comes only after the last tuple.",
+        hint=f"Give it a window: {written} {EXAMPLE}.",
+    )
+
+
+def misplaced_own(name: str, clause: str) -> MillstreamError:
+    """An aggregate where single rows are looked at."""
+    if clause.startswith(("aggregate", "function")):
+        hint = "Compute the inner one first, in a subquery in FROM or in a view."
+    else:
+        hint = "Compute it in a view or a subquery in FROM, and use its column here."
+    return MillstreamError(f'aggregate "{name}" cannot stand in {clause}', hint=hint)
+
+
+def window_only(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" has a window version only, and no window stands here',
+        hint=f"Give it a window: {routine.name}(…) {EXAMPLE}; or define a base version.",
+    )
+
+
+def several_columns(name: str, columns: Sequence[str]) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{name}" gives {len(columns)} columns where one value must stand',
+        hint=f"Name one of them: {name}(…).{columns[0]}; or let it stand alone, "
+        f"{name}(…) AS ({', '.join(columns)}).",
+    )
+
+
+def too_many_names(name: str | None, given: int, columns: int) -> MillstreamError:
+    if name is None:
+        return MillstreamError(
+            f"{given} names stand behind an expression that gives one column",
+            hint="Names in parentheses are for aggregates that give several columns.",
+        )
+    gives = "one column" if columns == 1 else f"{columns} columns"
+    return MillstreamError(
+        f'aggregate "{name}" gives {gives}, and here are {given} names',
+        hint="Write a name for each column.",
+    )
+
+
+def no_such_column(name: str, wanted: str, columns: Sequence[str]) -> MillstreamError:
+    near = closest(wanted, list(columns))
+    return MillstreamError(
+        f'the result of aggregate "{name}" has no column "{wanted}"',
+        hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(columns)}.",
+    )
+
+
+def wrong_count(routine: Routine, given: int) -> MillstreamError:
+    wanted = len(routine.arguments)
+    takes = "no arguments" if not wanted else f"{wanted} argument{'' if wanted == 1 else 's'}"
+    here = {0: "are none", 1: "is one"}.get(given, f"are {given}")
+    return MillstreamError(
+        f'aggregate "{routine.name}" takes {takes}, and here {here}',
+        hint=f"It is called as {usage(routine)}.",
+    )
+
+
+def wrong_type(routine: Routine, argument: str, wanted: str, given: str) -> MillstreamError:
+    return MillstreamError(
+        f'argument "{argument}" of aggregate "{routine.name}" is {wanted}, and this is {given}',
+        hint=f"CAST it to {wanted}.",
+    )
+
+
+def beside(what: str, routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" cannot stand beside {what}',
+        detail="It gives any number of rows for what it is fed; the other one gives one.",
+        hint="Compute one of them in a view, or write both with OVER.",
+    )
+
+
+def no_expiry(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" has no window version: a tuple that leaves gives nothing',
+        hint=f"Define WINDOW AGGREGATE {routine.name} with an EXPIRE block, or leave out ACTIVE "
+        "EXPIRATION.",
+    )
+
+
+def not_relational(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" cannot follow a relation whose rows leave',
+        detail="It has a window version only, which gives nothing when a tuple leaves.",
+        hint="It needs a base version, or an EXPIRE block that returns.",
+    )
+
+
+def beside_active(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" under ACTIVE EXPIRATION stands beside a built-in one',
+        hint="Write a view for each of them.",
+    )
