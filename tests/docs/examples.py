@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from millstream.connect import encode, header
 from millstream.database import Database
+from millstream.database.events import Noticed
 from millstream.errors import MillstreamError
 from millstream.testing import run_script
 
@@ -80,6 +81,8 @@ class Example:
             told: list[str] = []
             session = Database(base=folder, tell=told.append)
             session.execute(self.setup)
+            noticed: list[str] = []
+            session.events.subscribe(lambda event: noticed.append(event.notice.render()), Noticed)
             try:
                 queries = session.execute(self.script)
             except MillstreamError as error:
@@ -89,7 +92,7 @@ class Example:
                 return _Found({}, "", "", _lines(told))
             if self.fails:
                 raise AssertionError(f"{self}: the example was to fail")
-            notices = [n.render() for query in queries for n in query.notices]
+            notices = [*noticed, *(n.render() for query in queries for n in query.notices)]
             script, tables = f"{self.setup}\n{self.script}", {}
             if session.streams:
                 tables = run_script(script, folder, close=self.close)
