@@ -7,7 +7,7 @@ over some rows raises `ArrowInvalid`, and `piecewise` finds those rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from millstream.columns.keys import hashes_of, same_values
 _EXACT = 2.0**53
 _LARGEST = 2.0**63
 _GOLDEN = np.int64(0x9E3779B9)
+_DIGITS = Context(prec=100)
 _MILLION = pa.scalar(Decimal(1_000_000), pa.decimal128(7, 0))
 
 
@@ -132,11 +133,12 @@ def modulo(left: pa.Array, right: pa.Array) -> pa.Array:
     """The remainder with the sign of the dividend; NULL for a zero divisor."""
     divisor = _not_zero(right)
     if pa.types.is_decimal(left.type):
-        return mapped(lambda a, b: a % b, left.type)(left, divisor)
+        return mapped(_DIGITS.remainder, left.type)(left, divisor)
     if left.type == INTEGER:
         lone = pc.equal(divisor, -1)
         quotient = pc.divide(left, pc.if_else(lone, 1, divisor))
-        return pc.if_else(lone, 0, pc.subtract(left, pc.multiply(quotient, divisor)))
+        rest = pc.subtract(left, pc.multiply(quotient, divisor))
+        return pc.if_else(lone, pc.multiply(left, 0), rest)
     a, b = (x.to_numpy(zero_copy_only=False) for x in (left, divisor))
     with np.errstate(all="ignore"):
         values = np.fmod(a, b)

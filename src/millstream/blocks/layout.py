@@ -113,7 +113,8 @@ def family(routine: Routine) -> Iterator[Iterator[Statement]]:
 
 
 def _holds(routine: Routine, depth: int) -> bool:
-    blocks = (routine.initialize, routine.iterate, routine.terminate, routine.expire)
+    begins = tuple(table.begins for table in routine.tables)
+    blocks = (routine.expire, begins, routine.initialize, routine.iterate, routine.terminate)
     for at, block in enumerate(blocks):
         for part in parts_of(block or ()):
             match part:
@@ -121,7 +122,7 @@ def _holds(routine: Routine, depth: int) -> bool:
                     return True
                 case Delete(table=name, depth=d) if name == INWINDOW and d == depth:
                     return True
-                case Oldest() if depth == 0 and at < 3:
+                case Oldest() if depth == 0 and at > 0:
                     return True
     return any(_holds(inner, depth + 1) for inner in routine.inner)
 

@@ -104,13 +104,12 @@ class Compiled:
     def begin(self, frame: Frame, journal: Journal | None = None) -> None:
         """Make the tables as they are before the first tuple, whose arguments are in place."""
         frame[SQLCODE] = 0
-        if frame[WINDOW] is None:
-            frame[WINDOW] = Window(journal)
-        for slot, begins in zip(self.tables, self._begins):
+        for slot in self.tables:
             frame[slot] = Table((), journal)
+        for slot, begins in zip(self.tables, self._begins):
             if begins is not None:
                 frame[self.shape.base :] = [None] * (len(frame) - self.shape.base)
-                frame[slot] = Table(begins.all(frame), journal)
+                frame[slot].insert(begins.all(frame))
 
     def feed(self, frame: Frame, rows: Sequence[Row], newest: bool) -> list[Row]:
         """What a new instance returns for some tuples; none gives none."""
@@ -118,12 +117,14 @@ class Compiled:
         start, stop = self.first_argument, self.first_argument + len(self.arguments)
         for number, row in enumerate(rows):
             frame[start:stop] = row
+            if self.uses_window:
+                if number == 0:
+                    frame[WINDOW] = Window()
+                frame[WINDOW].enter(number, number, row)
             if number == 0:
                 self.begin(frame)
             if newest:
                 returned.clear()
-            if self.uses_window:
-                frame[WINDOW].enter(number, number, row)
             for statement in self.iterate if number else self.initialize:
                 statement(frame)
         for statement in self.terminate if rows else ():

@@ -155,14 +155,10 @@ class _Step:
             number, instant = self.number[event], self.instant[event]
             if begun:
                 self._drive_out(number, instant)
-            frame[self.first : self.stop] = row
-            if not begun:
-                compiled.begin(frame, self.journal)
             frame[WINDOW].enter(number, instant, row)
-        else:
-            frame[self.first : self.stop] = row
-            if not begun:
-                compiled.begin(frame, self.journal)
+        frame[self.first : self.stop] = row
+        if not begun:
+            compiled.begin(frame, self.journal)
         for statement in compiled.iterate if begun else compiled.initialize:
             statement(frame)
         if self.each or (self.ends is not None and self.ends[event]):

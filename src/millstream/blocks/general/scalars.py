@@ -85,7 +85,7 @@ def _kernel(expression: Expression, types: list[pa.DataType]) -> Callable[..., A
 
 def _guarded(quick: Fast, slow: Callable[..., Any]) -> Fast:
     """The fast function, if it never answers `Slow`, or else with the kernel behind it."""
-    if not getattr(quick, "__module__", "").endswith("general.fast"):
+    if not (getattr(quick, "__module__", None) or "").endswith("general.fast"):
         return quick
     if "Slow" not in quick.__code__.co_names:  # type: ignore[attr-defined]
         return quick

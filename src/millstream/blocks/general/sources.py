@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from millstream.blocks.general.naming import labels, own_labels
 from millstream.blocks.general.scope import Code, Find, Frame, Scope, frame_at
-from millstream.blocks.general.table import SMALL, Table
+from millstream.blocks.general.table import Table
 from millstream.blocks.general.values import Row, rows_of
 from millstream.blocks.queries import Columns, Local, Source, Stored, Tabled
 
@@ -35,11 +35,12 @@ def found(source: Source, scope: Scope) -> Found:
             return _of_table(columns, lambda f: table)
         case Tabled(routine=routine, arguments=arguments):
             columns, make = scope.shape.library.tabled(routine, arguments, scope)
-            again = bool(labels(arguments)) or scope.shape.library.writes(source.of)
-            return Found(columns, make, None) if again else _kept(columns, make, scope)
+            if labels(arguments):
+                return Found(columns, make, None)
+            return _kept(columns, make, scope)
     query = source.of
     make = scope.query(query).all
-    if labels(query) - own_labels(query) or scope.shape.library.writes(query):
+    if labels(query) - own_labels(query):
         return Found(query.columns, make, None)
     return _kept(query.columns, make, scope)
 
@@ -69,13 +70,4 @@ def _kept(columns: Columns, make: Callable[[Frame], list[Row]], scope: Scope) ->
             kept = f[slot] = Table(make(f))
         return kept
 
-    def lookup(column: int, value: Code) -> Find:
-        def run(f: Frame) -> Iterable[Row]:
-            rows = table(f)
-            if len(rows.rows) <= SMALL:
-                return rows.rows.values()
-            return [row for _, row in rows.find(column, value(f))]
-
-        return run
-
-    return Found(columns, lambda f: table(f).rows.values(), lookup)
+    return _of_table(columns, table)
