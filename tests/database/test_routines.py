@@ -132,3 +132,21 @@ def test_checking_a_script_tells_what_authors_of_blocks_should_know() -> None:
     found = check_script(script, Contents(), ".").findings
     assert [f.is_error for f in found] == [True, False]
     assert found[1].about.message.startswith('g: "n" in line 1 is the argument of aggregate "g"')
+
+
+def test_explain_shows_the_tree_and_what_runs_it() -> None:
+    texts = "AGGREGATE joined(s string) : string { TABLE t(s string); "
+    texts += "INSERT INTO RETURN SELECT upper(max(t.s)) FROM t GROUP BY t.s; }"
+    database, told = defined(PLUS, WINDOW, texts)
+    database.execute("EXPLAIN AGGREGATE plus; EXPLAIN AGGREGATE joined")
+    native, general = told
+    assert native.splitlines()[:3] == [
+        "-- aggregate plus, not blocking, native",
+        "aggregate plus",
+        "window False algebraic False",
+    ]
+    assert "def " in native and "-- window aggregate plus" in native
+    assert general.startswith("-- aggregate joined, not blocking, general path: ")
+    with pytest.raises(MillstreamError, match='aggregate "plu" is not one of your own') as caught:
+        database.execute("EXPLAIN AGGREGATE plu")
+    assert caught.value.hint == 'Did you mean "plus"?'

@@ -46,6 +46,8 @@ CASES = [
         "CREATE WINDOW AGGREGATE f(x double) : (a double, b int) LANGUAGE Python AS 'my:Own'",
         "CREATE WINDOW AGGREGATE f(x double) : (a double, b int) LANGUAGE python AS 'my:Own'",
     ),
+    ("explain aggregate f", "EXPLAIN AGGREGATE f"),
+    ("explain aggregate", "EXPLAIN aggregate"),
     ("load from 'x.csv' into t", "LOAD FROM 'x.csv' INTO t"),
     ("drop window aggregate if exists f", "DROP WINDOW AGGREGATE IF EXISTS f"),
 ]

@@ -26,6 +26,7 @@ from millstream.database.events import (
     SettingChanged,
 )
 from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
+from millstream.database.explaining_routines import explained_routine
 from millstream.database.filling import fillable, filled_again, with_insert
 from millstream.database.made import Made, WithQuery, check_running, goes_on, late_of, made
 from millstream.database.registry import query_of
@@ -47,6 +48,7 @@ from millstream.lang import (
     DescribeFunction,
     Drop,
     Explain,
+    ExplainRoutine,
     InsertQuery,
     Modification,
     QueryStatement,
@@ -195,6 +197,9 @@ class Draft:
             case Describe(name=name):
                 self.replacing.settle([name.lower()])
                 self.texts.append(described_name(name, contents.catalog))
+            case ExplainRoutine(name=name):
+                self.replacing.settle(names_used(statement))
+                self.texts.append(explained_routine(name, contents))
             case Explain():
                 self.texts.append(self._explain(statement, text))
         return None

@@ -200,6 +200,11 @@ class Explain(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExplainRoutine(Named):
+    """Show how an aggregate or table function of one's own is carried out."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Set(Named):
     """Give a setting a value, kept as text."""
 

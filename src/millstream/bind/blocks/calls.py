@@ -142,6 +142,6 @@ def _unwrapped(
         if isinstance(node, exp.Distinct):
             distinct = True
             found += node.expressions
-        else:
+        elif node is not None:
             found.append(node)
     return found, distinct, feeding

@@ -73,9 +73,15 @@ class Scalars(Expressions):
             for m in self.scope.members
             if any(name.lower() == node.name.lower() for name, *_ in m.columns)
         ]
+        place = name_place_of(node, self.text)
+        line = f" in line {place.line}" if place is not None else ""
+        if not owners and node.name.lower() in self.aliases:
+            self.body.shared.tell(
+                f'"{node.name}"{line} is the argument of {self.body}, not the name in the select '
+                "list",
+                "Give it another name there.",
+            )
         if owners:
-            place = name_place_of(node, self.text)
-            line = f" in line {place.line}" if place is not None else ""
             self.body.shared.tell(
                 f'"{node.name}"{line} is the argument of {self.body}, not the column of '
                 f'"{owners[0]}"',

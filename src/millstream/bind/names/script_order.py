@@ -18,6 +18,7 @@ from millstream.lang import (
     Definition,
     Describe,
     Explain,
+    ExplainRoutine,
     InsertQuery,
     Modification,
     Statement,
@@ -176,6 +177,9 @@ def names_used(statement: Statement) -> dict[str, exp.Expr]:
     """The names in lower case that the query of a statement reads, with a place of each."""
     if isinstance(statement, CreateRoutine):
         return _used_by_routine(statement)
+    if isinstance(statement, ExplainRoutine):
+        name = exp.to_identifier(statement.name)
+        return {routine_key(kind, statement.name): name for kind in (AGGREGATE, WINDOW_AGGREGATE)}
     query = getattr(statement, "query", None)
     if query is None:
         asked = isinstance(statement, (Describe, Explain)) and statement.name

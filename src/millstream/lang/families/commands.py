@@ -12,6 +12,7 @@ from millstream.lang.statements import (
     DescribeFunction,
     Drop,
     Explain,
+    ExplainRoutine,
     Set,
     Show,
 )
@@ -90,6 +91,14 @@ def read_explain(parser: Grammar, first: Token) -> Explain:
     )
 
 
+def read_explain_routine(parser: Grammar, first: Token) -> Explain | ExplainRoutine:
+    """EXPLAIN AGGREGATE f; without a name, AGGREGATE itself is that of a query."""
+    if parser.current:
+        return ExplainRoutine(**parser.named_parts(first, parser.read_name()))
+    name = parser.previous
+    return Explain(name=name.text, name_place=parser.place_at(name), place=parser.since(first))
+
+
 def read_set(parser: Grammar, first: Token) -> Set:
     if parser.current and parser.current.token_type == TokenType.STRING:
         hint = "Names of settings stand without quotes: SET batch_rows = 1000."
@@ -137,6 +146,10 @@ def _explain_text(node: Explain, write: Write) -> list[str]:
     return ["EXPLAIN", (node.stage or "").upper(), what]
 
 
+def _explain_routine_text(node: ExplainRoutine, write: Write) -> list[str]:
+    return ["EXPLAIN AGGREGATE", quoted(node.name)]
+
+
 def _set_text(node: Set, write: Write) -> list[str]:
     return ["SET", ".".join(map(quoted, node.name.split("."))), "=", string_text(node.value)]
 
@@ -147,6 +160,8 @@ COMMANDS = Family(
         "SHOW": read_show,
         "DESCRIBE FUNCTION": read_describe_function,
         "DESCRIBE": read_describe,
+        "EXPLAIN AGGREGATE": read_explain_routine,
+        "EXPLAIN FUNCTION": read_explain_routine,
         "EXPLAIN": read_explain,
         "SET": read_set,
     },
@@ -156,6 +171,7 @@ COMMANDS = Family(
         Describe: _describe_text,
         DescribeFunction: _describe_function_text,
         Explain: _explain_text,
+        ExplainRoutine: _explain_routine_text,
         Set: _set_text,
     },
     short={"DESC": "DESCRIBE"},
