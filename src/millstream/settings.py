@@ -12,11 +12,11 @@ CHOICES = {
     "strategy": ("negative", "direct", "update_pattern"),
     "negation": ("measured", "ends", "negative"),
     "placement": ("auto", "driver", "executors"),
+    "native": ("on", "off"),
 }
 NOT_YET = {
     "sharing": "what queries have in common is always computed once",
     "search": "there is only one search so far",
-    "native": "what has compiled code always uses it",
 }
 """Settings that are planned, and why each of them would change nothing today."""
 
@@ -40,8 +40,9 @@ class Settings:
     `strategy` is how rows leave: by negative rows, by known ends looked for in lists, or by known
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
     known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
-    in percent, after which a part of an index is cleared of expired rows. A setting exists only
-    when it does something: those that are to come are refused.
+    in percent, after which a part of an index is cleared of expired rows. `native` says
+    whether aggregates of one's own may run as machine code. A setting exists only when it does
+    something: those that are to come are refused.
     """
 
     batch_rows: int = AUTO
@@ -51,6 +52,7 @@ class Settings:
     negation: str = "measured"
     lazy: int = 50
     placement: str = "auto"
+    native: str = "on"
 
     @property
     def ending(self) -> str:

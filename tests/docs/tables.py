@@ -38,6 +38,7 @@ SETTINGS = {
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how ends of rows of a negation are emitted under `update_pattern`",
+    "native": "whether aggregates of one's own may run as machine code",
 }
 
 

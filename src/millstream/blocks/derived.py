@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from millstream.blocks.leaves import Field, Result
 from millstream.blocks.queries import Called, Local, RoutineName, Select, Source
 from millstream.blocks.routine import INWINDOW, RETURN, Insert, Routine, with_calls
 
 
+@lru_cache(maxsize=1024)
 def over_window(base: Routine) -> Routine:
     """The window version that computes a base version anew over the window, for every tuple.
 

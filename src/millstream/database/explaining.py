@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from millstream.algebra.node import Node
 from millstream.catalog import kind_of
 from millstream.database.contents import Contents
+from millstream.database.serving import how_served
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
 from millstream.engine.outputs import Query
@@ -51,6 +52,7 @@ class Explainer:
             case _:
                 title, body = f"{stage} plan", with_patterns(self.plan_of(query, stage))
         notes = [f"-- {notice.render()}" for notice in query.notices]
+        notes += [f"-- {line}" for line in how_served(query.plan, self.settings)]
         return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
 
     def legend(self, queries: Iterable[Query], stage: str = "optimized") -> str:

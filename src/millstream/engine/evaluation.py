@@ -6,11 +6,14 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
 from millstream.algebra.time import Span
 from millstream.engine.measures import Counts, count
 from millstream.operators import Scan
+from millstream.operators.failures import FAILED, stream_of
 from millstream.state.chunks import State
 
 
@@ -19,12 +22,14 @@ class Evaluation:
     """What the nodes of a plan give in one step. Equal parts are computed once.
 
     `received` are outputs that are there already: rows that came from elsewhere, and those that
-    have been computed. `states` collects the new states of the operators, `counts` their rows.
+    have been computed. `states` collects the new states of the operators, `counts` their rows,
+    and `failed` tuples that could not be taken, by the stream that they came from.
     """
 
     received: dict[Node, Changes] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
+    failed: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
 
     @abstractmethod
     def span_of(self, node: Node) -> Span:
@@ -59,6 +64,9 @@ class Evaluation:
             changes = [given.plain() for given in changes]
         span = self.span_of(node)
         state, result = node.step(self.recalled(node, span), *changes, span)
+        if FAILED in state:
+            self.failed.append((stream_of(node), state[FAILED]))
+            state = {name: part for name, part in state.items() if name != FAILED}
         if not node.stateless:
             self.states[node.state_name] = state
         if self.counts_rows_of(node):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.facts import Probe
@@ -85,6 +86,7 @@ class Bucket:
     hot: HotKeys
     states: dict[str, State] = field(default_factory=dict)
     counts: Counts = field(default_factory=dict)
+    failed: list[tuple[str, pa.RecordBatch]] = field(default_factory=list)
 
     @property
     def boxes(self) -> list[Node]:
@@ -110,6 +112,7 @@ class Bucket:
             yield level
             self.states.update(level.states)
             add_all(self.counts, [level.counts])
+            self.failed += level.failed
 
     def load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})

@@ -160,6 +160,8 @@ class Work:
         seconds = loaded - started, computed - loaded, ended - computed
         yield Worked(number, place, emitted, rows_in(bucket.states), written, *seconds)
         yield Counted(number, bucket.counts)
+        for stream, rows in bucket.failed:
+            yield Refused(stream, ERRORS, rows)
 
     def _opened(self, bucket: Bucket, mail: Mapping[Node, Changes]) -> Iterator[Message]:
         """Let new nodes begin with the rows that are there; gives what they send, and the first

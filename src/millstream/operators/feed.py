@@ -15,6 +15,9 @@ from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import Span
+from millstream.blocks.layout import gives_one_row
+from millstream.blocks.machine import Failure
+from millstream.operators.failures import FAILED, failed_rows
 from millstream.operators.fed import FedCall
 from millstream.operators.feed_group import Group, slots_of
 from millstream.operators.feed_rows import Returned, product, with_markers, yielded
@@ -62,6 +65,12 @@ class Feed(Node):
         """The columns by which all calls are partitioned."""
         first, *others = (call.partition_by for call in self.calls)
         return tuple(name for name in first if all(name in other for other in others))
+
+    @property
+    def has_arrival(self) -> bool:
+        """A tuple comes out with the number it came with, once if every call gives one row."""
+        single = all(gives_one_row(call.routine) and not call.is_active for call in self.calls)
+        return self.input.has_arrival and single
 
     def columns_needed(self, wanted: Columns) -> tuple[Columns, ...] | None:
         """Tuples without an arrival of their own come in the order of all their values."""
@@ -125,15 +134,21 @@ class Feed(Node):
         parts: dict[str, Part] = dict(state)
         returned: dict[FedCall, Returned] = {}
         left = arrivals.slice(0, 0)
+        failures: list[tuple[str, Failure]] = []
         yields = np.ones(len(arrivals), np.bool_)
         for group in self._groups:
-            changed, results, gone, here, _ = group.step(state, arrivals, span, self.state_layout)
+            changed, results, gone, here, refused = group.step(
+                state, arrivals, span, self.state_layout
+            )
             parts.update(changed)
             returned.update(zip(group.calls, results))
             left = gone if len(gone) else left
             yields &= here
+            failures += refused
         event, columns = product([returned[call] for call in self.calls])
         tuples = Changes.concat([arrivals, replace(left, ts=left.exp)], self.input_schema)
+        if failures:
+            parts[FAILED] = failed_rows(tuples, failures)
         out = self._rows(tuples, event, columns)
         if not self._waiting:
             return parts, out.in_time_order()

@@ -23,6 +23,9 @@ from millstream.state.ordered_run import Numbered, OrderedRun, keys_of
 
 SLOT = "#slot"
 
+Failures = list[tuple[str, Failure]]
+"""Events that could not be taken, each with the name of the routine that failed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -101,7 +104,7 @@ class Group:
 
     def step(
         self, state: State, arrivals: Changes, span: Span, layout: StateLayout
-    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, list[Failure]]:
+    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, Failures]:
         """Feed the arrivals: the parts of the state, what every call returns, who has left, which
         arrivals yield, and which have failed."""
         if self.one.restarts:
@@ -112,7 +115,7 @@ class Group:
 
     def _driven(
         self, state: State, arrivals: Changes
-    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, list[Failure]]:
+    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, Failures]:
         """Windows that only arrivals move, and none at all."""
         names, none = self.one.partition_by, arrivals.slice(0, 0)
         if len(arrivals) == 0:
@@ -146,7 +149,7 @@ class Group:
 
     def _timed(
         self, state: State, arrivals: Changes, span: Span, layout: StateLayout
-    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, list[Failure]]:
+    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, Failures]:
         """A window that time moves, too: those that leave return rows of their own."""
         names, log = self.one.partition_by, state.get(self.tuples, Log())
         frame = self.one.frame
@@ -169,7 +172,7 @@ class Group:
 
     def _in_slots(
         self, state: State, arrivals: Changes
-    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, list[Failure]]:
+    ) -> tuple[dict[str, Part], list[Returned], Changes, np.ndarray, Failures]:
         """Tumbles: an instance for every slot of a partition, which is over with its last tuple.
         Tuples that no window holds are passed over."""
         call, names, none = self.one, self.one.partition_by, arrivals.slice(0, 0)
@@ -198,7 +201,7 @@ class Group:
             state, there, run, run, number[places], [tally], ends, over
         )
         spread = [Returned(places[found.event], found.rows) for found in returned]
-        failed = [Failure(int(places[f.event]), f.reason) for f in failed]
+        failed = [(name, Failure(int(places[f.event]), f.reason)) for name, f in failed]
         return {**parts, **more}, spread, none, number % call.slide == 0, failed
 
     def _run(
@@ -211,10 +214,10 @@ class Group:
         numbers: list[np.ndarray],
         wanted: np.ndarray | None = None,
         over: np.ndarray | None = None,
-    ) -> tuple[dict[str, Part], list[Returned], list[Failure]]:
+    ) -> tuple[dict[str, Part], list[Returned], Failures]:
         """Let the machines take their events: arrivals alone, or with those that leave."""
         instances, found = self.kept.load(state, known, whole)
-        after, returned, failed = [], [], dict[int, Failure]()
+        after, returned, failed = [], [], Failures()
         for i, (call, machine) in enumerate(zip(self.calls, self.machines)):
             told = machine.takes_leavers
             run = whole if told else bare
@@ -226,9 +229,9 @@ class Group:
             )
             after.append(ran.after)
             returned.append(by_event(ran.event, ran.rows))
-            failed.update((failure.event, failure) for failure in ran.failed)
+            failed += [(call.routine.name, failure) for failure in ran.failed]
         parts = self.kept.after(state, known, whole, numbers, after, found, over)
-        return parts, returned, list(failed.values())
+        return parts, returned, failed
 
     def _wanted(self, call: FedCall, run: OrderedRun, number: np.ndarray) -> np.ndarray | None:
         """Which events' results count: those of yield tuples, as far as they are known now; those

@@ -19,10 +19,11 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import Span
 from millstream.blocks.choose import machine_for
 from millstream.blocks.layout import gives_one_row
-from millstream.blocks.machine import Fed, Frame, Instances, Rows
+from millstream.blocks.machine import Failure, Fed, Frame, Instances, Rows
 from millstream.columns.followed import first_at_least
 from millstream.columns.keys import equal_rows, factorize, hashes_of
 from millstream.columns.order import canonical_order
+from millstream.operators.failures import FAILED, failed_rows
 from millstream.operators.fed import FedCall
 from millstream.operators.feed_rows import Returned, by_event, product
 from millstream.state.by_key import BagByKey
@@ -127,7 +128,9 @@ class Recomputed(Node):
         moments = Moments.of(run.partition, run.instants, run.partitions)
         rows, group = self._rows_of(index, changes, run)
         rows, moment = _present(rows, group, moments)
-        found, columns = self._given(rows, moment, moments)
+        found, columns, failed = self._given(rows, moment, moments, span)
+        if failed.num_rows:
+            parts[FAILED] = failed
         bag = BagByKey(state.get("shown"), self._shown_schema, len(self.keys))
         before = bag.touched(run.touched_keys)
         now = self._shown(run, moments, found, columns)
@@ -160,9 +163,10 @@ class Recomputed(Node):
         return np.minimum(codes[run.partitions :], run.partitions)
 
     def _given(
-        self, rows: Changes, moment: np.ndarray, moments: Moments
-    ) -> tuple[np.ndarray, list[pa.Array]]:
-        """What the calls give at every moment, as a product."""
+        self, rows: Changes, moment: np.ndarray, moments: Moments, span: Span
+    ) -> tuple[np.ndarray, list[pa.Array], pa.RecordBatch]:
+        """What the calls give at every moment, as a product; and of the rows that are new, those
+        that a call could not take."""
         starts = np.searchsorted(moment, np.arange(len(moments.group) + 1))
         events = np.arange(len(rows))
         order = Order(events, starts, moments.instant[moment], len(rows))
@@ -171,7 +175,7 @@ class Recomputed(Node):
         if self.newest:
             wanted = np.zeros(len(rows), np.bool_)
             wanted[starts[1:][starts[1:] > starts[:-1]] - 1] = True
-        returned = []
+        returned, failures = [], list[tuple[str, Failure]]()
         for call in self.calls:
             machine = machine_for(call.routine, call.ending, Frame(), self.state_layout.native)
             arguments = tuple(rows.rows.column(name) for name in call.arguments)
@@ -179,9 +183,12 @@ class Recomputed(Node):
             tables = tuple(Rows(none, _none(schema)) for _, schema in machine.tables)
             before = Instances(_none(machine.slots), tables)
             ran = machine.run(Fed(order, arguments, number, wanted), before, len(moments.group))
+            failures += [
+                (call.routine.name, f) for f in ran.failed if rows.ts[f.event] > span.start
+            ]
             mine = by_event(ran.event, ran.rows)
             returned.append(Returned(moment[mine.event], mine.rows))
-        return product(returned)
+        return *product(returned), failed_rows(rows, failures)
 
     @cached_property
     def _shown_schema(self) -> pa.Schema:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from millstream.algebra.node import Node
+from millstream.blocks.derived import over_window
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.over_window import over_window
 from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError

@@ -12,8 +12,8 @@ from millstream.algebra.node import Node, transform, walk
 from millstream.bind.expressions.own_messages import no_expiry, not_relational
 from millstream.bind.queries.items import Outputs
 from millstream.bind.queries.owns import Asked, Owns, column_name
+from millstream.blocks.derived import over_window
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.over_window import over_window
 from millstream.blocks.routine import Routine
 from millstream.operators import Feed, Over, Project, Recomputed
 from millstream.operators.fed import FedCall

@@ -1,0 +1,41 @@
+"""Tuples that an aggregate of one's own could not take: what is said of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.changes import Changes, no_rows
+from millstream.algebra.node import Node, walk
+from millstream.algebra.types import INTEGER, STRING
+from millstream.blocks.machine import Failure
+from millstream.operators.scan import Scan
+
+FAILED = "#failed"
+"""Beside the parts of a state, what a step hands to the error stream; it is not kept."""
+
+SCHEMA = pa.schema([("seq", INTEGER), ("reason", STRING), ("row", STRING)])
+
+
+def failed_rows(tuples: Changes, failures: Iterable[tuple[str, Failure]]) -> pa.RecordBatch:
+    """Rows of an error stream for tuples by their number, each with the aggregate that failed."""
+    found = sorted({(f.event, f'aggregate "{name}": {f.reason}') for name, f in failures})
+    if not found:
+        return no_rows(SCHEMA)
+    rows = tuples.take(np.array([event for event, _ in found]))
+    shown = [name for name in rows.schema.names if not name.startswith("#")]
+    written = [
+        ",".join("" if value is None else str(value) for value in row.values())
+        for row in rows.rows.select(shown).to_pylist()
+    ]
+    columns = [rows.arrival.tolist(), [reason for _, reason in found], written]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA
+    )
+
+
+def stream_of(node: Node) -> str:
+    """The stream that tuples came from: the first of several, where that cannot be told."""
+    return next((below.stream for below in walk(node) if isinstance(below, Scan)), "")
