@@ -358,7 +358,8 @@ class Draft:
         contents = self.contents
         self.replacing.settle(names_used(statement))
         if statement.query is not None:
-            bound = outermost(bind_query(statement.query, self.replacing.names, text))
+            names = self.replacing.names
+            bound = outermost(bind_query(statement.query, names, text), names)
             query = query_of("query", bound, "", contents.catalog)
         elif statement.of_routine:
             name = statement.name or ""

@@ -43,12 +43,12 @@ def made(name: str, statement: WithQuery, text: str, catalog: Catalog) -> Made:
     """Bind the query of a statement that stands in `text`; a bare one may get its name later."""
     said = text[statement.place.start : statement.place.end]
     if isinstance(statement, QueryStatement):
-        bound = outermost(bind_query(statement.query, catalog, text))
+        bound = outermost(bind_query(statement.query, catalog, text), catalog)
         reads = reads_of(bound.reads, statement, catalog)
         query = _reading(query_of(name, bound, to_sql(statement.query), catalog), reads)
         return Made(_about(query) if name else query, Reader("query", name), reads, said)
     derived, query_text = bind_derived(statement, catalog, text)
-    bound = outermost(derived)
+    bound = outermost(derived, catalog)
     kind = "stream" if isinstance(statement, CreateStreamAs) else "view"
     reads = reads_of(bound.reads, statement, catalog)
     query = _about(_reading(query_of(name, bound, query_text, catalog), reads))

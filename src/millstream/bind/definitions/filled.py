@@ -10,10 +10,11 @@ from sqlglot import exp
 from millstream.algebra.expressions import Column, Expression, Literal
 from millstream.algebra.node import Node, walk
 from millstream.algebra.types import common_type, type_name
-from millstream.bind.definitions.own_time import names_own_time
+from millstream.bind.definitions.named_queries import why_no_stream
 from millstream.bind.expressions.constants import coerce
 from millstream.bind.expressions.messages import a
 from millstream.bind.queries.query import bind_query
+from millstream.bind.relations.own_time import at_own_instants, names_own_time
 from millstream.bind.relations.times import check_clock, check_times
 from millstream.catalog import Catalog, Filled, Put, Stream
 from millstream.errors import MillstreamError, Notice, closest
@@ -36,11 +37,10 @@ def bind_put(statement: InsertQuery, stream: Stream, catalog: Catalog, text: str
         raise MillstreamError(
             f'stream "{stream.name}" cannot be filled by a relation',
             place,
-            detail="Rows can leave the answer, so it is not clear which of its changes are meant.",
-            hint="Put Istream, Dstream or Rstream around the select list.",
+            **why_no_stream(plan, "Put Istream, Dstream or Rstream around the select list."),
         )
     if not plan.is_stream:
-        plan = Istream(plan)
+        plan = Istream(at_own_instants(plan, catalog))
         notices.append(Notice("the answer only grows: Istream is used"))
     if not any(isinstance(node, Scan) for node in walk(plan)):
         raise MillstreamError(
@@ -63,7 +63,7 @@ def filled(stream: Stream, puts: tuple[Put, ...], catalog: Catalog) -> Filled:
     late, may_miss = None, False
     if order is not None:
         late = _merged(stream, tuple(Missed(order, stream.scale, plan) for plan in plans))
-        may_miss = not all(names_own_time(plan, order, stream, catalog) for plan in plans)
+        may_miss = not all(names_own_time(plan, order, stream.scale, catalog) for plan in plans)
     if order is not None and may_miss:
         plans = tuple(Retime(order, stream.scale, plan) for plan in plans)
     return Filled(

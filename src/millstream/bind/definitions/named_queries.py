@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, walk
 from millstream.bind.names.words import check_result_name
 from millstream.bind.queries.query import Bound, bind_query, renamed
+from millstream.bind.relations.own_time import at_own_instants
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import CreateStreamAs, CreateView, place_of, to_sql
-from millstream.operators import Istream
+from millstream.operators import Istream, Minus
 
 
 def bind_derived(
@@ -24,7 +25,7 @@ def bind_derived(
     plan = bound.plan
     notices = bound.notices
     if isinstance(statement, CreateStreamAs):
-        plan, more = _as_stream(plan, statement, text)
+        plan, more = _as_stream(plan, statement, catalog, text)
         notices = (*notices, *more)
     if statement.columns is not None:
         what = f'{kind} "{statement.name}"'
@@ -32,13 +33,13 @@ def bind_derived(
     return Bound(plan, bound.form, notices, bound.reads), to_sql(statement.query)
 
 
-def outermost(bound: Bound) -> Bound:
+def outermost(bound: Bound, catalog: Catalog) -> Bound:
     """The defaults of an outermost query: Istream if it only grows, otherwise a stored result."""
     if bound.plan.is_stream or bound.form is not None:
         return bound
     if bound.plan.monotonic:
         notice = Notice("the answer only grows: Istream is used, and the result is a stream")
-        return replace(bound, plan=Istream(bound.plan), notices=(*bound.notices, notice))
+        return replace(bound, plan=_istream(bound.plan, catalog), notices=(*bound.notices, notice))
     notice = Notice(
         "rows can leave the answer: it is kept as a stored result (COMPLETE)",
         "Write Istream, Dstream or Rstream for a stream, or SELECT STREAMED for changes.",
@@ -46,16 +47,37 @@ def outermost(bound: Bound) -> Bound:
     return replace(bound, form="complete", notices=(*bound.notices, notice))
 
 
-def _as_stream(plan: Node, statement: CreateStreamAs, text: str) -> tuple[Node, list[Notice]]:
+def _istream(plan: Node, catalog: Catalog) -> Node:
+    return Istream(at_own_instants(plan, catalog))
+
+
+def why_no_stream(plan: Node, hint: str) -> dict[str, str]:
+    """Why a relation is no stream by itself, and what to write: the detail and hint of an error."""
+    if not any(isinstance(node, Minus) for node in walk(plan)):
+        said = "Rows can leave the answer, so it is not clear which of its changes are meant."
+        return {"detail": said, "hint": hint}
+    return {
+        "detail": "A row on the right of EXCEPT takes an equal one on the left back, however late "
+        "it comes: no row of the left is ever final.",
+        "hint": "Write Istream(… EXCEPT …) for the rows as they enter, or SELECT Rstream(…) FROM … "
+        "[Now] WHERE NOT EXISTS (…) for those that the right side does not have by then.",
+    }
+
+
+def _as_stream(
+    plan: Node, statement: CreateStreamAs, catalog: Catalog, text: str
+) -> tuple[Node, list[Notice]]:
     if plan.is_stream:
         return plan, []
     if plan.monotonic:
-        return Istream(plan), [Notice("the answer only grows: Istream is used")]
+        notice = Notice("the answer only grows: Istream is used")
+        return _istream(plan, catalog), [notice]
     raise MillstreamError(
         f'stream "{statement.name}" is defined by a relation',
         place_of(statement.query, text) or statement.name_place,
-        detail="Rows can leave the answer, so it is not clear which of its changes are meant.",
-        hint="Put Istream, Dstream or Rstream around the select list, or write CREATE VIEW.",
+        **why_no_stream(
+            plan, "Put Istream, Dstream or Rstream around the select list, or write CREATE VIEW."
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from millstream.bind.queries.items import Item
 from millstream.bind.queries.ordering import bind_ordering, clause_place
 from millstream.bind.queries.select import Select
 from millstream.bind.relations.entries import Joined
+from millstream.bind.relations.own_time import at_own_instants
 from millstream.bind.relations.set_operations import combine
 from millstream.bind.relations.sources import Sources, member_of
 from millstream.bind.subqueries.correlation import Around, Hole, Outer
@@ -231,12 +232,17 @@ class _Binder:
                 self._word(node, word),
                 hint="Leave out one of the two operators.",
             )
-        return Answer(TO_STREAM[node.operator](inner))
+        return Answer(self._changes_of(node.operator, inner))
+
+    def _changes_of(self, operator: str, relation: Node) -> Node:
+        if operator == "istream":
+            return Istream(at_own_instants(relation, self.catalog))
+        return TO_STREAM[operator](relation)
 
     def _select(self, node: exp.Select, outer: Outer | None) -> Answer:
         answer = Select(self, node, outer).answer()
         operator = node.args.get("to_stream")
-        return Answer(TO_STREAM[operator](answer.plan)) if operator else answer
+        return Answer(self._changes_of(operator, answer.plan)) if operator else answer
 
     def _set_operation(
         self, node: exp.SetOperation, outer: Outer | None, outermost: bool
