@@ -14,7 +14,7 @@ from millstream.algebra.reading import from_text
 from millstream.connect.files.csv_source import CsvSource
 from millstream.connect.files.listing import Files
 from millstream.connect.source import ReadBatch
-from millstream.lang import CreateStream, CreateTable, Statement, parse_script
+from millstream.lang import CreateStream, CreateTable, InsertQuery, Statement, parse_script
 from millstream.testing.fed_source import csv_line
 from millstream.testing.golden import depends_on_moments, expected_rows, joined_rows
 from millstream.testing.golden_file import (
@@ -89,6 +89,8 @@ def as_bounded_script(file: GoldenFile, folder: str | Path) -> Bounded:
 
 def _script(file: GoldenFile, fed: set[str]) -> str:
     statements = []
+    every = [s for block in file.of("script") for s in parse_script(block.text)]
+    filled = {s.name.lower() for s in every if isinstance(s, InsertQuery)}
     for block in file.of("script", "query"):
         if block.kind == "query":
             statements.append(f'CREATE VIEW "{block.words}" AS {block.text.rstrip("; ")};')
@@ -96,7 +98,7 @@ def _script(file: GoldenFile, fed: set[str]) -> str:
         for statement in parse_script(block.text):
             place = statement.place
             text = place.text[place.start : place.end]
-            if isinstance(statement, CreateStream) or _is_fed(statement, fed):
+            if _is_read(statement, filled) or _is_fed(statement, fed):
                 text += "" if statement.source else _source(file, statement.name)
             statements.append(f"{text};")
     return "\n".join(statements) + "\n"
@@ -124,6 +126,10 @@ def _source(file: GoldenFile, stream: str) -> str:
     if partitions_of(file, stream):
         return f" SOURCE '{stream}' WITH (partitions = 'folders')"
     return f" SOURCE '{stream}.csv'"
+
+
+def _is_read(statement: Statement, filled: set[str]) -> TypeGuard[CreateStream]:
+    return isinstance(statement, CreateStream) and statement.name.lower() not in filled
 
 
 def _is_fed(statement: Statement, fed: set[str]) -> TypeGuard[CreateTable]:
