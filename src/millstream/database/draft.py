@@ -32,7 +32,6 @@ from millstream.database.made import Made, WithQuery, check_running, goes_on, la
 from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
 from millstream.database.routines import define_routine, routine_again
-from millstream.database.serving import explained_routine
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
@@ -361,11 +360,6 @@ class Draft:
             names = self.replacing.names
             bound = outermost(bind_query(statement.query, names, text), names)
             query = query_of("query", bound, "", contents.catalog)
-        elif statement.of_routine:
-            name = statement.name or ""
-            if (versions := contents.catalog.versions(name)) is None:
-                raise contents.catalog.missing("aggregate", name)
-            return explained_routine(versions)
         elif asks_for_the_legend(statement.name, contents):
             return whole_legend()
         else:

@@ -1,4 +1,4 @@
-"""EXPLAIN of aggregates of one's own: how their calls are served, and the code that runs."""
+"""EXPLAIN of aggregates of one's own: how their calls are served."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from millstream.algebra.node import Node, walk
 from millstream.blocks.derived import over_window
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.native import source_of, why_not
+from millstream.blocks.native import why_not
 from millstream.blocks.routine import Routine
-from millstream.blocks.versions import Versions
 from millstream.operators import Feed, Recomputed
 from millstream.operators.fed import FedCall, frame_words
 from millstream.settings import Settings
-
-ANY_WINDOW = Frame(rows=100)
 
 
 def how_served(plan: Node, settings: Settings) -> Iterator[str]:
@@ -80,19 +77,3 @@ def _runs(routine: Routine, ending: Ending, frame: Frame, native: bool) -> str:
         return "general, since native is off"
     reason = why_not(routine, ending, frame)
     return "native" if reason is None else f"general, since {reason}"
-
-
-def explained_routine(versions: Versions) -> str:
-    """The code that is generated for the versions of a routine, or what keeps it from being."""
-    lines = []
-    for routine in (versions.base, versions.window, versions.function):
-        if routine is None:
-            continue
-        ending = Ending.LAST if routine.is_blocking or routine.is_function else Ending.NEVER
-        frame = ANY_WINDOW if routine.is_window else Frame()
-        kind = "function" if routine.is_function else "aggregate"
-        title = f"-- {'window ' if routine.is_window else ''}{kind} {routine.name}"
-        lines.append(f"{title}: {_runs(routine, ending, frame, True)}")
-        if why_not(routine, ending, frame) is None:
-            lines.append(source_of(routine, ending, frame).rstrip())
-    return "\n".join(lines)

@@ -191,13 +191,11 @@ class Show(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Statement):
-    """Show the plan of a query, or of the view, stream or query with a name; or the code of the
-    aggregate or function of one's own with that name (`of_routine`)."""
+    """Show the plan of a query, or of the view, stream or query with a name."""
 
     stage: str | None = None
     query: exp.Expr | None = None
     name: str | None = None
-    of_routine: bool = False
     name_place: Place | None = field(default=None, compare=False, repr=False)
 
 

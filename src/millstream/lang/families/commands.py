@@ -73,15 +73,6 @@ def read_describe_function(parser: Grammar, first: Token) -> Describe | Describe
 
 def read_explain(parser: Grammar, first: Token) -> Explain:
     stage = None
-    if parser.following and parser.current.text.upper() in ("AGGREGATE", "FUNCTION"):
-        parser.advance()
-        name = parser.read_name("the name of an aggregate or a function")
-        return Explain(
-            name=name.text,
-            of_routine=True,
-            name_place=parser.place_at(name),
-            place=parser.since(first),
-        )
     if parser.following and not parser.at_query():
         if parser.current.text.upper() not in STAGES:
             near = closest(parser.current.text, STAGES)
@@ -152,8 +143,7 @@ def _describe_function_text(node: DescribeFunction, write: Write) -> list[str]:
 
 def _explain_text(node: Explain, write: Write) -> list[str]:
     what = write(node.query) if node.query is not None else quoted(node.name or "")
-    kind = "AGGREGATE" if node.of_routine else (node.stage or "").upper()
-    return ["EXPLAIN", kind, what]
+    return ["EXPLAIN", (node.stage or "").upper(), what]
 
 
 def _explain_routine_text(node: ExplainRoutine, write: Write) -> list[str]:
