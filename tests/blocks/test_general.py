@@ -14,6 +14,7 @@ from blocks.feeding import Tuple, empty, returned
 from blocks.generated import writer
 from millstream.algebra.expressions import Cast
 from millstream.algebra.types import DOUBLE, INTEGER
+from millstream.bind.blocks import routine_from_text
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.general.library import DEEPEST
 from millstream.blocks.general.table import SMALL, Table
@@ -226,3 +227,47 @@ def test_oldest_goes_on_after_deletions():
     assert rows(GeneralMachine(routine, frame=Frame(rows=3)), tuples, (3, 5)) == [
         (n,) for n in (0, 1, 1, 2, 1, 1, 0, 1)
     ]
+
+
+NESTED = """
+AGGREGATE f(n int) : int {
+  TABLE seen(v int);
+  TABLE given(v int) AS VALUES (1), (2);
+  AGGREGATE put(y int) : int {
+    INSERT INTO seen VALUES (y + n);
+    INSERT INTO RETURN SELECT count(*) FROM seen;
+  }
+  INSERT INTO RETURN SELECT put(v) FROM given;
+  INSERT INTO RETURN SELECT sum(v) FROM seen;
+}
+"""
+TREE = """
+AGGREGATE walk(node int) : int {
+  TABLE edges(a int, b int) AS VALUES (1, 2), (1, 3), (2, 4), (4, 5);
+  INSERT INTO RETURN VALUES (node);
+  INSERT INTO RETURN SELECT walk(b) FROM edges WHERE a = node;
+}
+"""
+LATERAL = """
+FUNCTION upto(n int) : (i int) {
+  INSERT INTO RETURN SELECT i FROM TABLE(upto(n - 1)) AS u WHERE n > 0;
+  INSERT INTO RETURN VALUES (n) WHERE n > 0;
+}
+AGGREGATE f(n int) : (a int, b int) {
+  TABLE t(v int) AS VALUES (1), (n);
+  INSERT INTO RETURN SELECT v, i FROM t, TABLE(upto(v)) AS u;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "text, given, expected",
+    [
+        (NESTED, (10, 20), [(1,), (2,), (23,), (3,), (4,), (66,)]),
+        (TREE, (1, 4), [(1,), (2,), (4,), (5,), (3,), (4,), (5,)]),
+        (LATERAL, (3,), [(1, 1), (3, 1), (3, 2), (3, 3)]),
+    ],
+)
+def test_routines_in_routines(text, given, expected):
+    machine = GeneralMachine(routine_from_text(text))
+    assert rows(machine, numbers(*given)) == expected

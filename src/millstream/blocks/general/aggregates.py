@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from millstream.blocks.general.values import (
 )
 from millstream.columns.trace import Trace, follow
 
+FEW = 500
+"""So many doubles are added up faster than they become a column."""
+
 Over = Callable[[Sequence[Row]], Any]
 """The result for the rows of arguments of a group."""
 
@@ -38,7 +42,7 @@ def over(
     if quick is not None and not types:
         return len
     slow = _by_columns(function, types, parameter, kinds[0])
-    return slow if quick is None else quick(types[0]) or slow
+    return slow if quick is None else quick(types[0], slow) or slow
 
 
 def _by_columns(
@@ -97,11 +101,13 @@ def _known(rows: Sequence[Row]) -> list[Any]:
     return [row[0] for row in rows if row[0] is not None]
 
 
-def _count(kind: pa.DataType) -> Over:
+def _count(kind: pa.DataType, slow: Over) -> Over:
     return lambda rows: len(_known(rows))
 
 
-def _sum(kind: pa.DataType) -> Over | None:
+def _sum(kind: pa.DataType, slow: Over) -> Over | None:
+    if kind == DOUBLE:
+        return _of_few(slow, _in_pairs)
     if kind != INTEGER:
         return None
 
@@ -113,7 +119,9 @@ def _sum(kind: pa.DataType) -> Over | None:
     return run
 
 
-def _avg(kind: pa.DataType) -> Over | None:
+def _avg(kind: pa.DataType, slow: Over) -> Over | None:
+    if kind == DOUBLE:
+        return _of_few(slow, lambda values: _in_pairs(values) / len(values))
     if kind != INTEGER:
         return None
 
@@ -124,6 +132,28 @@ def _avg(kind: pa.DataType) -> Over | None:
     return run
 
 
+def _of_few(slow: Over, compute: Callable[[list[float]], float]) -> Over:
+    """A sum of a few doubles, all of them finite; other sums are left to the columns."""
+
+    def run(rows: Sequence[Row]) -> float | None:
+        values = _known(rows) if len(rows) <= FEW else []
+        return compute(values) if values and all(map(isfinite, values)) else slow(rows)
+
+    return run
+
+
+def _in_pairs(values: list[float]) -> float:
+    """The sum of doubles, in a pair of them as `running_floats` does it."""
+    high = low = 0.0
+    for x in values:
+        total = high + x
+        part = total - high
+        low += (high - (total - part)) + (x - part)
+        high = total + low
+        low -= high - total
+    return high + low + 0.0
+
+
 def _as_double(total: int) -> float:
     """What the sum of two words is as a double: the upper one is rounded by itself."""
     if LEAST <= total <= GREATEST:
@@ -131,8 +161,8 @@ def _as_double(total: int) -> float:
     return float(total >> 64) * 2.0**64 + float(total & (2**64 - 1))
 
 
-def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[pa.DataType], Over | None]:
-    def of(kind: pa.DataType) -> Over | None:
+def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[pa.DataType, Over], Over | None]:
+    def of(kind: pa.DataType, slow: Over) -> Over | None:
         if kind == DOUBLE or pa.types.is_list(kind):
             return None
 
@@ -145,7 +175,7 @@ def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[[pa.DataType], Over
     return of
 
 
-_QUICK: dict[str, Callable[[pa.DataType], Over | None]] = {
+_QUICK: dict[str, Callable[[pa.DataType, Over], Over | None]] = {
     "count": _count,
     "sum": _sum,
     "avg": _avg,
