@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millstream.aggregates.aggregate import Aggregate
+from millstream.aggregates.aggregate import Aggregate, Placing
 from millstream.aggregates.builtin import BUILTINS
 from millstream.aggregates.entries import Entries
 from millstream.aggregates.running import Running
@@ -73,6 +73,7 @@ def _result(
 ) -> pa.Array:
     groups, weights, trace = _group(len(columns[0]))
     values, way = columns[0], function.way
+    assert not isinstance(way, Placing), "only OVER has places"
     if isinstance(way, Running):
         results = []
         for total in way.totals(values.type):
