@@ -147,7 +147,7 @@ class _Maker:
             tuple(LocalTable(n, c, self._begins(c)) for n, c in self.tables),
             initialize=iterate if rng.random() < 0.3 else self._block(),
             iterate=iterate,
-            terminate=self._block() if rng.random() < 0.3 else None,
+            terminate=self._block() if not self.is_window and rng.random() < 0.5 else None,
             expire=self._block() if self.is_window and rng.random() < 0.7 else None,
             is_window=self.is_window,
             inwindow=self.inwindow if self.is_window else None,
@@ -159,9 +159,14 @@ class _Maker:
         return with_calls(made, {r.name: r for r in (TOTAL, TWICE, UPTO, *inner)})
 
     def _begins(self, columns) -> Query | None:
+        """Rows of the arguments alone: no table is there yet."""
         if self.rng.random() < 0.6:
             return None
-        return self._values(columns, ())
+        style, window = self.style, self.is_window
+        self.style, self.is_window = replace(style, subqueries=False), False
+        rows = self._values(columns, ())
+        self.style, self.is_window = style, window
+        return rows
 
     def _block(self) -> Block:
         some = tuple(self._statement() for _ in range(self.rng.randint(0, 3)))
@@ -268,12 +273,13 @@ class _Maker:
         own = self._sources(visible)
         here = (*visible, *own)
         outputs = tuple((n, self._expression(kind, here, 2)) for n, kind in columns)
-        order = (self._ordered(here),) if self.rng.random() < 0.4 else ()
+        distinct = self.rng.random() < 0.2
+        order = (self._ordered(here),) if not distinct and self.rng.random() < 0.5 else ()
         return Select(
             own,
             outputs,
             self._where(own, visible),
-            distinct=self.rng.random() < 0.2,
+            distinct=distinct,
             order=order,
             limit=lit(self.rng.randint(1, 3)),
             offset=lit(1) if self.rng.random() < 0.1 else None,
@@ -294,7 +300,7 @@ class _Maker:
         outputs = []
         for name, kind in columns:
             if keyed and (not keys or self.rng.random() < 0.3):
-                keys.append(self._expression(kind, here, 1))
+                keys.append(self._key(kind, here))
                 outputs.append((name, keys[-1]))
             else:
                 calls.append(self._call(kind, here))
@@ -314,6 +320,13 @@ class _Maker:
             having,
             limit=lit(3),
         )
+
+    def _key(self, kind: pa.DataType, visible: Visible) -> Expression:
+        """No literal, which would be a position; no subquery, whose columns would be no keys."""
+        style, self.style = self.style, replace(self.style, subqueries=False)
+        key = self._expression(kind, visible, 1)
+        self.style = style
+        return op("coalesce", key, key) if isinstance(key, Literal) else key
 
     def _call(self, kind: pa.DataType, visible: Visible) -> Called:
         where = self._condition(visible) if self.rng.random() < 0.1 else None

@@ -7,9 +7,10 @@ from collections import defaultdict
 
 import pytest
 
-from blocks import generated
+from blocks import generated, written
 from blocks.feeding import returned
 from laws.scale import SCALE
+from millstream.bind.blocks import routine_from_text
 from millstream.blocks.general import GeneralMachine, table
 from millstream.blocks.machine import Ending, Frame
 from oracle.blocks import answers
@@ -45,6 +46,24 @@ def check(seed: int) -> None:
     expected = answers(routine, tuples, frame, ending, chosen)
     context = f"seed {seed}, {frame}, {ending}, cuts {cuts}\n{routine.described}\n{tuples}"
     assert by_partition(found, tuples) == by_partition(expected, tuples), context
+
+
+def check_text(seed: int) -> None:
+    rng = random.Random(seed)
+    routine = generated.routine(rng)
+    if " newest" in routine.described:  # what machines do, and authors cannot write
+        return
+    tuples = generated.tuples(rng, routine.arguments)
+    text = written.script(routine)
+    found = returned(GeneralMachine(routine_from_text(text)), tuples)
+    expected = answers(routine, tuples)
+    assert by_partition(found, tuples) == by_partition(expected, tuples), f"seed {seed}\n{text}"
+
+
+@pytest.mark.parametrize("case", range(CASES))
+def test_text_means_the_tree_that_it_was_written_from(case):
+    for seed in range(case * 1000, case * 1000 + PER_CASE // 5):
+        check_text(seed)
 
 
 @pytest.mark.parametrize("case", range(CASES))
