@@ -22,7 +22,8 @@ WORDS = re.split(
     r"\s+",
     """NULL 1e999 '' 'x' * . -> { } ; ( ) , : TABLE RETURN inwindow sqlcode oldest() count(*)
     rank() lag(x) first(k) SELECT FROM WHERE bids items LIMIT -1 UNION DISTINCT EXISTS ANY ALL CASE
-    END ORDER GROUP BY OVER Istream( WINDOW AGGREGATE FUNCTION INITIALIZE EXPIRE AS x t f int real""",
+    END ORDER GROUP BY OVER Istream(
+    WINDOW AGGREGATE FUNCTION INITIALIZE EXPIRE AS x t f int real""",
 )
 
 
