@@ -150,3 +150,24 @@ def test_explain_shows_the_tree_and_what_runs_it() -> None:
     with pytest.raises(MillstreamError, match='aggregate "plu" is not one of your own') as caught:
         database.execute("EXPLAIN AGGREGATE plu")
     assert caught.value.hint == 'Did you mean "plus"?'
+
+
+CALLING = (
+    "CREATE STREAM s (t int, n int) ORDER BY t; CREATE VIEW v AS SELECT t, plus(n) AS m FROM s;"
+)
+
+
+def test_a_query_that_calls_a_replaced_one_is_bound_again() -> None:
+    database, _ = defined(PLUS, CALLING)
+    before = database.queries["v"].plan
+    with pytest.raises(MillstreamError, match='aggregate "plus" is used by view "v"'):
+        database.execute("DROP AGGREGATE plus")
+    database.execute("CREATE OR REPLACE " + PLUS.replace("x + 1", "x + 2"))
+    assert database.queries["v"].plan != before
+    wider = "CREATE OR REPLACE " + PLUS.replace("(x int)", "(x int, y int)")
+    with pytest.raises(MillstreamError) as caught:
+        database.execute(wider)
+    assert caught.value.message == (
+        'aggregate "plus" cannot be replaced: view "v" reads it, and does not fit'
+    )
+    database.execute("DROP VIEW v; DROP AGGREGATE plus")
