@@ -100,7 +100,16 @@ def _name_after(parser: Grammar) -> str:
     return parser.current.text if is_name else "…"
 
 
+CLAUSES = ("SOURCE", "SLACK", "ORDER", "KEY", "WHERE", "GROUP", "HAVING", "FROM", "LIMIT", "UNION")
+"""Words that go on with a statement."""
+
+
 def _wrong_beginning(parser: Grammar, word: str) -> NoReturn:
+    if word in CLAUSES and ";" in parser.sql[: parser.current.start]:
+        parser.fail(
+            f"{word} goes on with a statement that a semicolon has ended",
+            hint=f"Leave out the semicolon before {word}.",
+        )
     if word in NOT_YET:
         parser.fail(f"{word} is not part of the language yet", hint=NOT_YET[word])
     if word in NEVER:
