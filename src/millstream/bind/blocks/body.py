@@ -130,6 +130,16 @@ class Body:
             f'{self} has no local table "{name}"', hint=f'Did you mean "{near}"?' if near else known
         )
 
+    def no_window(self) -> MillstreamError:
+        """What to say about `inwindow` where there is none."""
+        named = f"TABLE inwindow({', '.join(name for name, _ in self.arguments)})"
+        if self.is_window:
+            return MillstreamError("the table inwindow is not declared", hint=f"Write {named}.")
+        return MillstreamError(
+            f"inwindow is for window aggregates, and {self} is none",
+            hint=f"Write WINDOW AGGREGATE {self.name}, with {named}.",
+        )
+
     def routine(self, name: str) -> Signature | None:
         """The routine that a name means here; None if it means none of one's own."""
         body: Body | None = self

@@ -165,7 +165,7 @@ class From:
         entry = catalog.entries.get(name.lower())
         if entry is None:
             if name.lower() == "inwindow":
-                raise self._no_window().at(place)
+                raise self.body.no_window().at(place)
             raise self.body.no_table(name).at(place)
         if not isinstance(entry, Table):
             raise MillstreamError(
@@ -184,17 +184,6 @@ class From:
         self.body.shared.reads.setdefault(name.lower())
         content = entry.content
         return Stored(entry.name, content.digest, content.rows), entry.columns, entry.name
-
-    def _no_window(self) -> MillstreamError:
-        body = self.body
-        names = ", ".join(name for name, _ in body.arguments)
-        if body.is_window:
-            hint = f"Write TABLE inwindow({names})."
-            return MillstreamError("the table inwindow is not declared", hint=hint)
-        return MillstreamError(
-            f"inwindow is for window aggregates, and {body} is none",
-            hint=f"Write WINDOW AGGREGATE {body.name}, with TABLE inwindow({names}).",
-        )
 
     def _member(self, node: exp.Expr, label: int, columns: Columns, called: str) -> Member:
         alias = node.args.get("alias")

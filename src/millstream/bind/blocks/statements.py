@@ -193,7 +193,7 @@ class _Binder:
                 )
             return local.name, columns, local.depth
         if name.lower() == INWINDOW:
-            raise self._no_window(place)
+            raise self.body.no_window().at(place)
         if name.lower() in self.body.shared.catalog.entries:
             raise MillstreamError(
                 f'"{name}" is no local table, and blocks cannot change others',
@@ -201,19 +201,6 @@ class _Binder:
                 hint="Return the rows, and write them where the routine is called.",
             )
         raise self.body.no_table(name).at(place)
-
-    def _no_window(self, place: Place) -> MillstreamError:
-        body = self.body
-        names = ", ".join(name for name, _ in body.arguments)
-        if body.is_window:
-            return MillstreamError(
-                "the table inwindow is not declared", place, hint=f"Write TABLE inwindow({names})."
-            )
-        return MillstreamError(
-            f"inwindow is for window aggregates, and {body} is none",
-            place,
-            hint=f"Write WINDOW AGGREGATE {body.name}, with TABLE inwindow({names}).",
-        )
 
     def _row(self, name: str, columns: Columns, clause: str) -> tuple[int, Scalars]:
         """What binds expressions over the rows of one table."""

@@ -9,7 +9,13 @@ from sqlglot.tokens import Token, TokenType
 
 from millstream.errors import Place
 from millstream.lang.families.family import Write, names_text, string_text
-from millstream.lang.families.modifications import QUERIES, read_file
+from millstream.lang.families.modifications import (
+    QUERIES,
+    read_assignments,
+    read_condition,
+    read_file,
+    where_text,
+)
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.routines import (
     BlockDelete,
@@ -127,7 +133,7 @@ def _read_rows(
     said: dict[str, Any] = {"columns": columns, "columns_place": columns_place}
     if parser.take_word("VALUES"):
         rows, places = _read_values(parser)
-        where = _read_where(parser)
+        where = read_condition(parser)
         return BlockInsert(
             rows=rows, row_places=places, where=where, **said, **parser.named_parts(first, name)
         )
@@ -159,22 +165,10 @@ def _read_values(parser: Grammar) -> tuple[Rows, tuple[Place, ...]]:
 
 def _read_update(parser: Grammar, first: Token) -> BlockUpdate:
     name = parser.read_name("the name of a local table")
-    if not parser.take_word("SET"):
-        parser.expect("SET", hint=f"Write UPDATE {name.text} SET column = value WHERE ….")
-    values, places = [], []
-    while True:
-        column = parser.read_name("the name of a column")
-        if not parser.take(TokenType.EQ):
-            parser.expect('"="', hint=f"Write {column.text} = value.")
-        values.append((column.text, parser.read_expression()))
-        places.append(parser.place_at(column))
-        if not parser.take(TokenType.COMMA):
-            break
+    values, places = read_assignments(parser, name)
+    where = read_condition(parser)
     return BlockUpdate(
-        values=tuple(values),
-        where=_read_where(parser),
-        value_places=tuple(places),
-        **parser.named_parts(first, name),
+        values=values, where=where, value_places=places, **parser.named_parts(first, name)
     )
 
 
@@ -182,17 +176,13 @@ def _read_delete(parser: Grammar, first: Token) -> BlockDelete:
     if not parser.take(TokenType.FROM):
         parser.expect("FROM after DELETE", hint="Write DELETE FROM table WHERE ….")
     name = parser.read_name("the name of a local table")
-    return BlockDelete(where=_read_where(parser), **parser.named_parts(first, name))
+    return BlockDelete(where=read_condition(parser), **parser.named_parts(first, name))
 
 
 def _read_load(parser: Grammar, first: Token) -> BlockLoad:
     source, place = read_file(parser)
     name = parser.read_name("the name of a local table")
     return BlockLoad(source=source, source_place=place, **parser.named_parts(first, name))
-
-
-def _read_where(parser: Grammar) -> exp.Expr | None:
-    return parser.read_expression() if parser.take(TokenType.WHERE) else None
 
 
 def block_text(node: BlockStatement, write: Write) -> str:
@@ -203,9 +193,9 @@ def block_text(node: BlockStatement, write: Write) -> str:
             return f"INSERT INTO {name}{names_text(node.columns)} {_rows_text(node, write)}"
         case BlockUpdate(values=values):
             listed = ", ".join(f"{quoted(column)} = {write(value)}" for column, value in values)
-            return f"UPDATE {name} SET {listed}{_where_text(node.where, write)}"
+            return f"UPDATE {name} SET {listed}{_where(node.where, write)}"
         case BlockDelete():
-            return f"DELETE FROM {name}{_where_text(node.where, write)}"
+            return f"DELETE FROM {name}{_where(node.where, write)}"
         case BlockLoad():
             return f"LOAD FROM {string_text(node.source)} INTO {name}"
 
@@ -224,8 +214,8 @@ def _rows_text(node: BlockInsert, write: Write) -> str:
     if node.query is not None:
         return write(node.query)
     rows = ", ".join(f"({', '.join(map(write, row))})" for row in node.rows)
-    return f"VALUES {rows}{_where_text(node.where, write)}"
+    return f"VALUES {rows}{_where(node.where, write)}"
 
 
-def _where_text(condition: exp.Expr | None, write: Write) -> str:
-    return f" WHERE {write(condition)}" if condition is not None else ""
+def _where(condition: exp.Expr | None, write: Write) -> str:
+    return f" {where_text(condition, write)}".rstrip()

@@ -46,8 +46,19 @@ def read_insert(parser: Grammar, first: Token) -> Insert | InsertQuery:
 
 def read_update(parser: Grammar, first: Token) -> Update:
     name = parser.read_name("the name of a table")
+    values, places = read_assignments(parser, name)
+    where, at = read_condition(parser), _at(parser)
+    return Update(
+        values=values, where=where, at=at, value_places=places, **parser.named_parts(first, name)
+    )
+
+
+def read_assignments(
+    parser: Grammar, table: Token
+) -> tuple[tuple[tuple[str, exp.Expr], ...], tuple[Place, ...]]:
+    """Take SET column = value, …; the places are those of the columns."""
     if not parser.take_word("SET"):
-        parser.expect("SET", hint=f"Write UPDATE {name.text} SET column = value WHERE ….")
+        parser.expect("SET", hint=f"Write UPDATE {table.text} SET column = value WHERE ….")
     values, places = [], []
     while True:
         column = parser.read_name("the name of a column")
@@ -56,22 +67,14 @@ def read_update(parser: Grammar, first: Token) -> Update:
         values.append((column.text, parser.read_expression()))
         places.append(parser.place_at(column))
         if not parser.take(TokenType.COMMA):
-            break
-    where, at = _condition(parser), _at(parser)
-    return Update(
-        values=tuple(values),
-        where=where,
-        at=at,
-        value_places=tuple(places),
-        **parser.named_parts(first, name),
-    )
+            return tuple(values), tuple(places)
 
 
 def read_delete(parser: Grammar, first: Token) -> Delete:
     if not parser.take(TokenType.FROM):
         parser.expect("FROM after DELETE", hint="Write DELETE FROM table WHERE ….")
     name = parser.read_name("the name of a table")
-    where, at = _condition(parser), _at(parser)
+    where, at = read_condition(parser), _at(parser)
     return Delete(where=where, at=at, **parser.named_parts(first, name))
 
 
@@ -109,7 +112,8 @@ def _value_rows(
             return tuple(rows), tuple(places)
 
 
-def _condition(parser: Grammar) -> exp.Expr | None:
+def read_condition(parser: Grammar) -> exp.Expr | None:
+    """Take WHERE and a condition, if there is one."""
     return parser.read_expression() if parser.take(TokenType.WHERE) else None
 
 
@@ -132,19 +136,19 @@ def _insert_query_text(node: InsertQuery, write: Write) -> list[str]:
 def _update_text(node: Update, write: Write) -> list[str]:
     values = ", ".join(f"{quoted(name)} = {write(value)}" for name, value in node.values)
     head = f"UPDATE {quoted(node.name)} SET"
-    return [head, values, _where_text(node.where, write), _at_text(node, write)]
+    return [head, values, where_text(node.where, write), _at_text(node, write)]
 
 
 def _delete_text(node: Delete, write: Write) -> list[str]:
     head = f"DELETE FROM {quoted(node.name)}"
-    return [head, _where_text(node.where, write), _at_text(node, write)]
+    return [head, where_text(node.where, write), _at_text(node, write)]
 
 
 def _load_text(node: Load, write: Write) -> list[str]:
     return [f"LOAD FROM {string_text(node.source)} INTO {quoted(node.name)}", _at_text(node, write)]
 
 
-def _where_text(condition: exp.Expr | None, write: Write) -> str:
+def where_text(condition: exp.Expr | None, write: Write) -> str:
     return f"WHERE {write(condition)}" if condition is not None else ""
 
 
