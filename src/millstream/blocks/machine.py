@@ -39,7 +39,8 @@ class Frame:
     which names it by its number; one that the author has deleted by then is passed over.
 
     What EXPIRE returns counts if the tuple that leaves is an event of its own; a window that is
-    driven by arrivals gives rows for these only.
+    driven by arrivals gives rows for these only. In EXPIRE the tuple that leaves is the oldest,
+    also where it has been deleted; tables begin once the first tuple has entered.
     """
 
     rows: int | None = None

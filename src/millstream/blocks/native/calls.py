@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from millstream.blocks.layout import holds_one_row
 from millstream.blocks.leaves import SqlCode
 from millstream.blocks.native.expressions import value_of
+from millstream.blocks.native.indexes import index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Value, array_type, zero
 from millstream.blocks.native.place import Many, Place, Scope, Single, Sink, may_be_null
 from millstream.blocks.native.selects import feed, finish_group, where, write_rows
@@ -95,15 +95,18 @@ def local_tables(place: Place, routine: Routine) -> dict[str, Single | Many]:
     for table in routine.tables:
         for _, kind in table.columns:
             array_type(kind)
-        name = f"t{program.tables}"
+        made = table_of(routine, table, f"t{program.tables}", program.nullable)
         program.tables += 1
-        if holds_one_row(routine, table.name):
-            found[table.name] = single = Single(name, table.columns, program.nullable)
-            single.clear(w)
-        else:
-            found[table.name] = many = Many(name, table.columns, program.nullable)
-            program.top += many.allocate("16")
-            w.line(f"{name}_s = {name}_b = {name}_n = 0")
+        found[table.name] = made
+        if isinstance(made, Single):
+            made.clear(w)
+            continue
+        t = made.name
+        program.top += made.allocate("16")
+        w.line(f"{t}_s = {t}_b = {t}_n = 0")
+        if made.forgets:
+            w.line(f"{t}_dead = 0")
+        index_anew(w, made)
     return found
 
 

@@ -42,8 +42,7 @@ def value_of(place: Place, expression: Expression) -> Value:
         case Result(call=call, name=name):
             return place.results[call, name]
         case SqlCode():
-            assert place.scope.sqlcode is not None
-            return Value(place.scope.sqlcode)
+            return Value(place.scope.sqlcode or "0")
         case Oldest(name=name):
             if place.scope.oldest is None:
                 raise NotNative("oldest() is not at hand")

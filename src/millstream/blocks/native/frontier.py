@@ -98,8 +98,8 @@ class Frontier:
             found.append(Parameter(f"s_{name}", kind, role, of))
         for name, table in self.many:
             found.append(Parameter(f"o_{table.name}", "np.int64", "offsets", (name,)))
-            for array, kind in table.arrays:
-                role = "column" if array[len(table.name)] == "_" and "_c" in array else "valid"
+            for array, kind in table.kept:
+                role = "column" if "_c" in array else "valid"
                 j = int(array.rpartition("_")[2][1:])
                 found.append(Parameter(f"i_{array}", kind, role, (name, j)))
         return found
@@ -122,11 +122,15 @@ class Frontier:
         for name, table in self.many:
             found.append(Parameter(f"f_{table.name}", "np.int64", "first", (name,)))
             found.append(Parameter(f"l_{table.name}", "np.int64", "last", (name,)))
-            for array, kind in table.arrays:
+            for array, kind in table.kept:
                 role = "column" if "_c" in array else "valid"
                 j = int(array.rpartition("_")[2][1:])
                 found.append(Parameter(array, kind, role, (name, j)))
         return found
+
+    @property
+    def _indexes(self) -> bool:
+        return any("indexed(" in line for line in self.program.writer.lines)
 
     def text(self, size: str) -> str:
         lines = ["import math", "", "import numpy as np", ""]
@@ -134,7 +138,8 @@ class Frontier:
         lines.append("def run(")
         lines += [f"    {p.name}," for p in self.takes]
         lines.append("):")
-        top = ["r = 0", *(f"{name} = np.empty({size}, {kind})" for name, kind in self.returned)]
+        top = ["none = np.empty(0, np.bool_)"] if self._indexes else []
+        top += ["r = 0", *(f"{name} = np.empty({size}, {kind})" for name, kind in self.returned)]
         for _, table in self.many:
             t = table.name
             top.append(f"f_{t} = np.zeros(len(starts) - 1, np.int64)")

@@ -71,29 +71,35 @@ def _distinct_from(place: Place, call: Call, values: Sequence[Value]) -> Value:
     return Value(f"({left.valid} != {right.valid} or ({left.valid} and {differ}))")
 
 
+LARGEST = 2**63 - 1
+
+
 def _add(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     if call.type == DOUBLE:
         return Value(f"({x.code} + {y.code})", all_valid(x, y))
-    x, y = place.w.fixed(x), place.w.fixed(y)
-    found = place.w.named(f"{x.code} + {y.code}")
     if y.code.isdigit():
-        fits = f"({found} >= {x.code})"
-    else:
-        fits = f"((({x.code} ^ {found}) & ({y.code} ^ {found})) >= 0)"
-    return Value(found, both(all_valid(x, y), fits))
+        x = place.w.fixed(x)
+        fits = f"{x.code} <= {LARGEST - int(y.code)}"
+        return Value(f"({x.code} + {y.code})", both(x.valid, y.valid, fits))
+    return _checked(place, "plus", x, y)
 
 
 def _subtract(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     if call.type == DOUBLE:
         return Value(f"({x.code} - {y.code})", all_valid(x, y))
-    x, y = place.w.fixed(x), place.w.fixed(y)
-    found = place.w.named(f"{x.code} - {y.code}")
     if y.code.isdigit():
-        fits = f"({found} <= {x.code})"
-    else:
-        fits = f"((({x.code} ^ {y.code}) & ({x.code} ^ {found})) >= 0)"
+        x = place.w.fixed(x)
+        fits = f"{x.code} >= {int(y.code) - LARGEST}"
+        return Value(f"({x.code} - {y.code})", both(x.valid, y.valid, fits))
+    return _checked(place, "minus", x, y)
+
+
+def _checked(place: Place, called: str, x: Value, y: Value) -> Value:
+    """Arithmetic of whole numbers that may be too large."""
+    found, fits = place.w.name(), place.w.name()
+    place.w.line(f"{found}, {fits} = {called}({x.code}, {y.code})")
     return Value(found, both(all_valid(x, y), fits))
 
 
@@ -101,9 +107,7 @@ def _multiply(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     if call.type == DOUBLE:
         return Value(f"({x.code} * {y.code})", all_valid(x, y))
-    found, fits = place.w.name(), place.w.name()
-    place.w.line(f"{found}, {fits} = product({x.code}, {y.code})")
-    return Value(found, both(all_valid(x, y), fits))
+    return _checked(place, "product", x, y)
 
 
 def _divide(place: Place, call: Call, values: Sequence[Value]) -> Value:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from millstream.algebra.expressions import Expression
-from millstream.algebra.types import INTEGER, STRING
+from millstream.algebra.types import STRING
 from millstream.blocks.native.kinds import NotNative, Value, array_type, zero
 from millstream.blocks.native.writer import Writer
 from millstream.blocks.queries import Columns, Stored
@@ -80,13 +80,18 @@ class Single:
 class Many:
     """A table of any number of rows: arrays, in which those of the instance lie from `_b` to `_n`.
 
-    The instance may use all that lies behind `_s`. `stored` ones are only read.
+    The instance may use all that lies behind `_s`. `stored` ones are only read. `key` is the
+    column by which rows are found: `_h` and `_e` are the slots of its index, `_y` leads from a row
+    to the next one of the same key. Of a table that `forgets`, rows that are deleted stay in their
+    places for a while, and `_a` says which are there; `_dead` is how many are not.
     """
 
     name: str
     columns: Columns
     nullable: set[tuple[str, int]]
     stored: bool = False
+    key: int | None = None
+    forgets: bool = False
 
     def row(self, at: str) -> list[Value]:
         found = []
@@ -101,11 +106,21 @@ class Many:
         return f"{self.name}_v{j}" if (self.name, j) in self.nullable else None
 
     @property
-    def arrays(self) -> list[tuple[str, str]]:
-        """The names of its arrays, and their types."""
+    def kept(self) -> list[tuple[str, str]]:
+        """The names of the arrays that are kept between steps, and their types."""
         found = [(f"{self.name}_c{j}", array_type(t)) for j, (_, t) in enumerate(self.columns)]
         names = [valid for j in range(len(self.columns)) if (valid := self.valid(j))]
         return [*found, *((name, "np.bool_") for name in names)]
+
+    @property
+    def arrays(self) -> list[tuple[str, str]]:
+        """The names of all of its arrays by row."""
+        found = self.kept
+        if self.key is not None:
+            found.append((f"{self.name}_y", "np.int64"))
+        if self.forgets:
+            found.append((f"{self.name}_a", "np.bool_"))
+        return found
 
     def allocate(self, size: str) -> list[str]:
         return [f"{name} = np.empty({size}, {kind})" for name, kind in self.arrays]
@@ -161,7 +176,7 @@ class Place:
             raise NotNative(f'table "{name}" is not at hand')
         return found
 
-    def stored(self, table: Stored, columns: Columns) -> Many:
+    def stored(self, table: Stored) -> Many:
         """A table of the system, whose columns are handed in."""
         program = self.program
         if table not in program.stored:
@@ -178,9 +193,6 @@ def may_be_null(place: Place, table: str, column: int, value: Value) -> None:
     """Note that a value is put into a column."""
     if value.valid is not None:
         place.program.nullable.add((table, column))
-
-
-HIDDEN: Columns = (("#number", INTEGER), ("#instant", INTEGER))
 
 
 def compares_by_order(place: Place, kind: pa.DataType) -> None:

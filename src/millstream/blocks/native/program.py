@@ -9,6 +9,7 @@ from dataclasses import replace
 from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.native.frontier import Frontier, Written
+from millstream.blocks.native.indexes import close_up, index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Reason, Value, array_type, zero
 from millstream.blocks.native.place import Many, Place, Program, Scope, Single, Variant
 from millstream.blocks.native.statements import Refused, make_room, put, write_begins, write_block
@@ -59,10 +60,9 @@ class _Writing:
     def _tables(self) -> dict[str, Single | Many]:
         nullable, found = self.program.nullable, {}
         for i, table in enumerate(self.routine.tables):
-            make = Single if table in self.layout.singles else Many
             self._mark(f"t{i}", len(table.columns))
-            found[table.name] = make(f"t{i}", table.columns, nullable)
             self._check(str(table), table.columns)
+            found[table.name] = table_of(self.routine, table, f"t{i}", nullable)
         if self.layout.held:
             assert self.routine.inwindow is not None
             schema = dict(self.layout.tables)[INWINDOW]
@@ -111,7 +111,7 @@ class _Writing:
 
     def _event(self) -> None:
         w, layout = self.w, self.layout
-        self._read("x", [f"a{j}[e]" for j in range(len(self.routine.arguments))], "e")
+        self._read("x", "a{}[e]", "v{}[e]")
         if not layout.takes_leavers:
             self._arrival()
             return
@@ -120,30 +120,29 @@ class _Writing:
         with w.block("else"):
             self._leaver()
 
-    def _read(self, prefix: str, codes: Sequence[str], at: str) -> None:
-        for j, code in enumerate(codes):
-            self.w.line(f"{prefix}{j} = {code}")
+    def _read(self, prefix: str, value: str, valid: str) -> None:
+        """Hold the arguments of a tuple."""
+        for j in range(len(self.routine.arguments)):
+            self.w.line(f"{prefix}{j} = {value.format(j)}")
             if self.variant.nulls:
-                self.w.line(f"{prefix}{j}_v = {code.replace('a', 'v', 1)}")
+                self.w.line(f"{prefix}{j}_v = {valid.format(j)}")
 
     def _arrival(self) -> None:
         w = self.w
         if self.layout.held:
             self._expire_before()
             self._enter()
+        if any(table.begins for table in self.routine.tables):
+            with w.block("if not begun"):
+                write_begins(self.place)
         first, later = self.routine.initialize, self.routine.iterate
-        begins = any(t.begins for t in self.routine.tables)
         if first == later:
+            w.line("begun = True")
             with self._counted():
-                if begins:
-                    with w.block("if not begun"):
-                        write_begins(self.place)
-                w.line("begun = True")
                 write_block(self.place, first, "iterate")
         else:
             with w.block("if not begun"), self._counted():
                 w.line("begun = True")
-                write_begins(self.place)
                 write_block(self.place, first, "initialize")
             with w.block("else"), self._counted():
                 write_block(self.place, later, "iterate")
@@ -197,7 +196,7 @@ class _Writing:
         block = self.routine.expire or ()
         place = self.place
         if block:
-            self._read("z", [f"w_c{j}[w_b]" for j in range(columns)], "w_b")
+            self._read("z", "w_c{}[w_b]", "w_v{}[w_b]")
             names = [name for name, _ in self.routine.arguments]
             place = self._as_leaver({n: self._argument("z", j) for j, n in enumerate(names)})
             self.counts = counts
@@ -212,21 +211,13 @@ class _Writing:
                 return
         w.line("w_b += 1")
 
-    def _as_leaver(self, arguments: dict[str, Value], oldest: bool = False) -> Place:
-        """Where EXPIRE is written: the arguments are those of the tuple that leaves."""
-        scope = Scope(
-            self.routine,
-            None,
-            arguments,
-            self.tables,
-            self._give,
-            self.scope.sqlcode,
-            self.scope.oldest,
-        )
-        if not self.layout.held:
-            names = [name for name, _ in self.routine.inwindow or ()]
-            values = list(arguments.values())
-            scope.oldest = lambda name: values[names.index(name)]
+    def _as_leaver(self, arguments: dict[str, Value]) -> Place:
+        """Where EXPIRE is written: the arguments are those of the tuple that leaves, and it is the
+        oldest."""
+        scope = Scope(self.routine, None, arguments, self.tables, self._give, self.scope.sqlcode)
+        names = [name for name, _ in self.routine.inwindow or ()]
+        values = list(arguments.values())
+        scope.oldest = lambda name: values[names.index(name)]
         return replace(self.place, scope=scope)
 
     def _leaver(self) -> None:
@@ -291,14 +282,20 @@ class _Writing:
                     w.line(f"{name} = grown({name}, 2 * len({name}))")
             at = w.name("i")
             with w.block(f"for {at} in range({size})"):
-                for name, _ in table.arrays:
+                for name, _ in table.kept:
                     w.line(f"{name}[{t}_n + {at}] = i_{name}[o_{t}[p] + {at}]")
+                if table.forgets:
+                    w.line(f"{t}_a[{t}_n + {at}] = True")
             w.line(f"{t}_n += {size}")
+            if table.forgets:
+                w.line(f"{t}_dead = 0")
+            index_anew(w, table)
 
     def _store(self) -> None:
         w = self.w
         for name, *_ in self.frontier.slots:
             w.line(f"s_{name}[p] = {name}")
         for _, table in self.frontier.many:
+            close_up(w, table, f"{table.name}_dead > 0", anew=False)
             w.line(f"f_{table.name}[p] = {table.name}_b")
             w.line(f"l_{table.name}[p] = {table.name}_n")

@@ -12,16 +12,41 @@ _LARGEST = 2.0**63
 _EXACT = 2.0**53
 
 
+# Machine code for signed integers assumes that they do not overflow: what may is done unsigned.
+
+
+@njit(inline="always")
+def plus(x, y):  # type: ignore[no-untyped-def]
+    """x + y, and whether it is that."""
+    z = np.int64(np.uint64(x) + np.uint64(y))
+    return z, ((x ^ z) & (y ^ z)) >= 0
+
+
+@njit(inline="always")
+def minus(x, y):  # type: ignore[no-untyped-def]
+    """x - y, and whether it is that."""
+    z = np.int64(np.uint64(x) - np.uint64(y))
+    return z, ((x ^ y) & (x ^ z)) >= 0
+
+
 @njit(inline="always")
 def product(x, y):  # type: ignore[no-untyped-def]
     """x · y, and whether it is that."""
+    z = np.int64(np.uint64(x) * np.uint64(y))
     if -_SMALL <= x <= _SMALL and -_SMALL <= y <= _SMALL:
-        return x * y, True
-    z = x * y
-    rough = float(x) * float(y)
-    if abs(rough) > 1.1 * _LARGEST or (x == -1 and y == z and y < 0) or (y == -1 and x == z < 0):
-        return z, False
-    return z, x == 0 or (z // x == y and z % x == 0)
+        return z, True
+    return z, _fits(x, y)
+
+
+@njit
+def _fits(x, y):  # type: ignore[no-untyped-def]
+    rough = abs(float(x) * float(y))
+    if rough < 0.9 * _LARGEST or rough > 1.1 * _LARGEST:
+        return rough < _LARGEST
+    most = np.uint64(2**63) - np.uint64(1 if (x < 0) == (y < 0) else 0)
+    first = np.uint64(0) - np.uint64(x) if x < 0 else np.uint64(x)
+    second = np.uint64(0) - np.uint64(y) if y < 0 else np.uint64(y)
+    return first <= most // second
 
 
 @njit(inline="always")
@@ -151,3 +176,70 @@ def gathered(column, first, last):  # type: ignore[no-untyped-def]
             out[at] = column[j]
             at += 1
     return out
+
+
+SPREAD = -7046029254386353131
+"""2⁶⁴ divided by the golden ratio, and odd."""
+
+
+@njit(inline="always")
+def place_of(key, slots):  # type: ignore[no-untyped-def]
+    """Where a key is looked for first. Keys less than the number of slots lie in their order."""
+    return (key ^ ((key // slots) * SPREAD)) & (slots - 1)
+
+
+@njit(inline="always")
+def found(index, key):  # type: ignore[no-untyped-def]
+    """The slot of a key, or −1. A slot holds a key and its first row: −1 in a slot that is free,
+    −2 where the rows have been deleted."""
+    slots = len(index) // 2
+    at = place_of(key, slots)
+    while index[2 * at + 1] != -1:
+        if index[2 * at] == key:
+            return at
+        at = (at + 1) & (slots - 1)
+    return -1
+
+
+@njit
+def link(index, ends, following, key, row):  # type: ignore[no-untyped-def]
+    """Put a row behind the others of its key; how many slots are used more than before."""
+    slots = len(index) // 2
+    at = place_of(key, slots)
+    while index[2 * at + 1] != -1 and index[2 * at] != key:
+        at = (at + 1) & (slots - 1)
+    new = index[2 * at + 1] == -1
+    if index[2 * at + 1] < 0:
+        index[2 * at], index[2 * at + 1] = key, row
+    else:
+        following[ends[at]] = row
+    ends[at] = row
+    following[row] = -1
+    return 1 if new else 0
+
+
+@njit
+def unlink(index, ends, following, at, before, row):  # type: ignore[no-untyped-def]
+    """Take a row out of those of its key, of which `before` comes before it, or −1."""
+    after = following[row]
+    if before >= 0:
+        following[before] = after
+    else:
+        index[2 * at + 1] = after if after >= 0 else -2
+    if after < 0:
+        ends[at] = before
+
+
+@njit
+def indexed(keys, valid, alive, following, first, last, size):  # type: ignore[no-untyped-def]
+    """An index over rows: its slots, the last row of each, and how many are used."""
+    slots = 16
+    while slots < max(size, 2 * (last - first)):
+        slots *= 2
+    index = np.full(2 * slots, -1, np.int64)
+    ends = np.empty(slots, np.int64)
+    used = 0
+    for row in range(first, last):
+        if (len(valid) == 0 or valid[row]) and (len(alive) == 0 or alive[row]):
+            used += link(index, ends, following, keys[row], row)
+    return index, ends, used

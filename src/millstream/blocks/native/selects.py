@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
-from millstream.algebra.expressions import Call, Expression, Literal, conjuncts
+from millstream.algebra.expressions import Expression, Literal, conjuncts
 from millstream.blocks.leaves import Exists, Field, Scalar
 from millstream.blocks.native.expressions import value_of
+from millstream.blocks.native.indexes import all_rows, fixes_key, rows_of_key
 from millstream.blocks.native.kinds import NotNative, Value, holds, zero
 from millstream.blocks.native.place import Many, Place, Single, Sink
 from millstream.blocks.native.totals import Total, total_of
+from millstream.blocks.native.writer import Writer
 from millstream.blocks.queries import (
     Called,
+    Columns,
     Combined,
     Local,
     Query,
@@ -116,58 +119,76 @@ def _write_sources(
     if source.join != "cross":
         raise NotNative("an outer join has no native form")
 
-    def go_on(inside: Place) -> None:
-        with where(inside, levels[0]) as met:
+    def go_on(inside: Place, done: Expression | None) -> None:
+        with where(inside, [c for c in levels[0] if c is not done]) as met:
             _write_sources(met, rest, levels[1:], sink, stop)
 
     write_source(place, source, levels[0], go_on, stop)
 
 
+GoOn = Callable[[Place, Expression | None], None]
+"""What is written inside of the loop over a source; one condition may be met already."""
+
+
 def write_source(
-    place: Place, source: Source, conditions: Sequence[Expression], go_on, stop: str | None
-) -> None:  # type: ignore[no-untyped-def]
+    place: Place, source: Source, conditions: Sequence[Expression], go_on: GoOn, stop: str | None
+) -> None:
     """The rows of one entry of FROM."""
     match source.of:
         case Local(name=name, depth=depth):
             scan(place, place.table(name, depth), source, conditions, go_on, stop)
         case Stored() as table:
-            scan(place, place.stored(table, source.columns), source, conditions, go_on, stop)
+            scan(place, place.stored(table), source, conditions, go_on, stop)
         case Tabled() as called:
             from millstream.blocks.native.calls import write_function
 
             write_function(
                 place,
                 called,
-                lambda at, row: go_on(at.with_row(source.label, source.columns, row)),
+                lambda at, row: go_on(at.with_row(source.label, source.columns, row), None),
             )
         case query:
 
             def take(inside: Place, row: Sequence[Value]) -> None:
                 held = [inside.w.fixed(value) for value in row]
-                go_on(inside.with_row(source.label, source.columns, held))
+                go_on(inside.with_row(source.label, source.columns, held), None)
 
             write_query(place, query, take, stop)
 
 
 def scan(
-    place: Place, table: Single | Many, source: Source, conditions, go_on, stop: str | None
-) -> None:  # type: ignore[no-untyped-def]
-    """The rows of a table, in the order of insertion."""
-    w = place.w
+    place: Place,
+    table: Single | Many,
+    source: Source,
+    conditions: Sequence[Expression],
+    go_on: GoOn,
+    stop: str | None,
+) -> None:
+    """The rows of a table, in the order of insertion; by its index where a condition fixes it."""
+    w, columns = place.w, named_columns(source, table)
     if isinstance(table, Single):
         with w.block(f"if {table.name}"):
-            go_on(place.with_row(source.label, _named(source, table), table.row()))
+            go_on(place.with_row(source.label, columns, table.row()), None)
         return
-    at = w.name("i")
-    first = "0" if table.stored else f"{table.name}_b"
-    with w.block(f"for {at} in range({first}, {place.ends.get(table.name, table.name + '_n')})"):
-        go_on(place.with_row(source.label, _named(source, table), table.row(at)))
-        if stop is not None:
-            with w.block(f"if {stop}"):
-                w.line("break")
+    found = fixes_key(table, columns, source.label, conditions)
+    if found is None:
+        with all_rows(w, table, place.ends.get(table.name)) as at:
+            go_on(place.with_row(source.label, columns, table.row(at)), None)
+            _stop(w, stop)
+        return
+    condition, other = found
+    with rows_of_key(w, table, value_of(place, other), place.ends.get(table.name)) as (at, _):
+        go_on(place.with_row(source.label, columns, table.row(at)), condition)
+        _stop(w, stop)
 
 
-def _named(source: Source, table: Single | Many):  # type: ignore[no-untyped-def]
+def _stop(w: Writer, stop: str | None) -> None:
+    if stop is not None:
+        with w.block(f"if {stop}"):
+            w.line("break")
+
+
+def named_columns(source: Source, table: Single | Many) -> Columns:
     """The columns of a table as the source names them; hidden ones are left out."""
     if len(source.columns) <= len(table.columns):
         names = [name for name, _ in table.columns]
@@ -315,16 +336,3 @@ def whether_any(place: Place, query: Query) -> Value:
 
     write_query(place, query, look, found)
     return Value(found)
-
-
-def equal_to(condition: Expression, label: int) -> tuple[str, Expression] | None:
-    """The column of a source that a condition fixes, and the value that it is to have."""
-    match condition:
-        case Call(function="=", arguments=(Field(label=at, name=name), other)) if at == label:
-            pass
-        case Call(function="=", arguments=(other, Field(label=at, name=name))) if at == label:
-            pass
-        case _:
-            return None
-    used = {p.label for p in parts_of(other) if isinstance(p, Field)}
-    return None if label in used or _has_query(other) else (name, other)

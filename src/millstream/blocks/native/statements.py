@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 from millstream.algebra.expressions import Expression, conjuncts
 from millstream.blocks.leaves import Field
 from millstream.blocks.native.expressions import value_of
+from millstream.blocks.native.indexes import (
+    all_rows,
+    close_up,
+    fixes_key,
+    forget,
+    index_anew,
+    index_row,
+    keep_before,
+    rows_of_key,
+)
 from millstream.blocks.native.kinds import NotNative, Reason, Value
 from millstream.blocks.native.place import Many, Place, Single, may_be_null
 from millstream.blocks.native.selects import answered, where, write_query
@@ -126,8 +137,9 @@ def _append(place: Place, table: Single | Many, row: Sequence[Value]) -> None:
                 w.line(f"{mine.valid} = {value.valid or 'True'}")
         w.line(f"{table.name} = True")
         return
-    make_room(w, table, may_shift=table.name not in place.ends)
+    make_room(w, table, may_shift=table.name not in place.ends and table.key is None)
     put(w, table, f"{table.name}_n", row)
+    index_row(w, table, row[table.key or 0])
     w.line(f"{table.name}_n += 1")
 
 
@@ -201,8 +213,8 @@ def _update(place: Place, statement: Update, touched: str | None) -> None:
         here = here.knowing(answered(here, (statement.where, *expressions), {statement.label}))
         if not _left_open(here, (*inner, *expressions), statement):
             with (
-                row_loop(here, table, statement.label) as (inside, at),
-                where(inside, inner) as met,
+                rows_to_change(here, table, statement.label, inner) as (inside, at, rest, _),
+                where(inside, rest) as met,
             ):
                 change(compute(met), table.row(at))
             return
@@ -221,31 +233,16 @@ def _update_later(place, statement, table, inner, compute, change):  # type: ign
     w.line(f"{chosen} = np.zeros({size}, np.bool_)")
     for line in store.allocate(size):
         w.line(line)
-    with row_loop(place, table, statement.label) as (inside, at), where(inside, inner) as met:
-        row = compute(met)
-        w.line(f"{chosen}[{at} - {table.name}_b] = True")
-        put(w, store, f"{at} - {table.name}_b", row)
-    with row_loop(place, table, statement.label) as (_, at):
+    with all_rows(w, table) as at:
+        inside = place.with_row(statement.label, table.columns, table.row(at))
+        with where(inside, inner) as met:
+            row = compute(met)
+            w.line(f"{chosen}[{at} - {table.name}_b] = True")
+            put(w, store, f"{at} - {table.name}_b", row)
+    with all_rows(w, table) as at:
         w.line(f"if not {chosen}[{at} - {table.name}_b]:")
         w.line("    continue")
         change(store.row(f"{at} - {table.name}_b"), table.row(at))
-
-
-class row_loop:
-    """A loop over the rows of a table, which gives the place inside and the name of the row."""
-
-    def __init__(self, place: Place, table: Many, label: int) -> None:
-        self.place, self.table, self.label = place, table, label
-        self.at = place.w.name("i")
-        self.block = place.w.block(f"for {self.at} in range({table.name}_b, {table.name}_n)")
-
-    def __enter__(self) -> tuple[Place, str]:
-        self.block.__enter__()
-        row = self.table.row(self.at)
-        return self.place.with_row(self.label, self.table.columns, row), self.at
-
-    def __exit__(self, *error: object) -> None:
-        self.block.__exit__(*error)  # type: ignore[arg-type]
 
 
 def _delete(place: Place, statement: Delete, touched: str | None) -> None:
@@ -257,53 +254,106 @@ def _delete(place: Place, statement: Delete, touched: str | None) -> None:
                 table.clear(w)
                 _touch(w, touched)
         return
-    t = table.name
     outer, inner = _split(statement)
     with where(place, outer) as here:
         if not inner:
-            if touched is not None:
-                with w.block(f"if {t}_b < {t}_n"):
-                    _touch(w, touched)
-            w.line(f"{t}_b = {t}_n")
+            _delete_all(w, table, touched)
             return
         here = here.knowing(answered(here, tuple(inner), {statement.label}))
         if _left_open(here, tuple(inner), statement):
-            gone = w.name()
-            w.line(f"{gone} = np.zeros({t}_n - {t}_b + 1, np.bool_)")
-            with row_loop(here, table, statement.label) as (inside, at), where(inside, inner):
-                w.line(f"{gone}[{at} - {t}_b] = True")
-            base = w.named(f"{t}_b + 0")
-            with keeping(here, table, statement.label) as (_, at, drop):
-                w.line(f"{drop} = {gone}[{at} - {base}]")
-                if touched is not None:
-                    w.line(f"{touched} = 0 if {drop} else {touched}")
-            return
-        with keeping(here, table, statement.label) as (inside, at, drop), where(inside, inner):
-            w.line(f"{drop} = True")
+            _delete_later(here, statement, table, inner, touched)
+        elif fixes_key(table, table.columns, statement.label, inner):
+            _delete_found(here, statement, table, inner, touched)
+        else:
+            with keeping(w, table) as (at, drop):
+                inside = here.with_row(statement.label, table.columns, table.row(at))
+                with where(inside, inner):
+                    w.line(f"{drop} = True")
+                    _touch(w, touched)
+
+
+def _delete_all(w: Writer, table: Many, touched: str | None) -> None:
+    t = table.name
+    if touched is not None:
+        there = f"{t}_n - {t}_dead" if table.forgets else f"{t}_n"
+        w.line(f"{touched} = 0 if {t}_b < {there} else 1")
+    w.line(f"{t}_b = {t}_n")
+    if table.forgets:
+        w.line(f"{t}_dead = 0")
+    if table.key is not None:
+        w.line(f"{t}_b = {t}_n = {t}_s")
+        index_anew(w, table)
+
+
+def _delete_later(
+    place: Place, statement: Delete, table: Many, inner: list[Expression], touched: str | None
+) -> None:
+    """A DELETE that looks at other rows of its table: it is known of all rows before one goes."""
+    w, t = place.w, table.name
+    gone = w.name()
+    w.line(f"{gone} = np.zeros({t}_n - {t}_b + 1, np.bool_)")
+    with all_rows(w, table) as at:
+        inside = place.with_row(statement.label, table.columns, table.row(at))
+        with where(inside, inner):
+            w.line(f"{gone}[{at} - {t}_b] = True")
+    with keeping(w, table) as (at, drop):
+        w.line(f"{drop} = {gone}[{at} - {t}_b]")
+        if touched is not None:
+            w.line(f"{touched} = 0 if {drop} else {touched}")
+
+
+def _delete_found(
+    place: Place, statement: Delete, table: Many, inner: list[Expression], touched: str | None
+) -> None:
+    """A DELETE of rows that are found by their key."""
+    w, t = place.w, table.name
+    with rows_to_change(place, table, statement.label, inner) as (inside, at, rest, names):
+        gone = w.name()
+        w.line(f"{gone} = False")
+        with where(inside, rest):
+            w.line(f"{gone} = True")
+            forget(w, table, at, names)
             _touch(w, touched)
+        keep_before(w, names, at, gone)
+    close_up(w, table, f"2 * {t}_dead > {t}_n - {t}_b + 32")
 
 
-class keeping(row_loop):
-    """A loop over rows, of which those stay that it does not drop; they keep their order."""
+@contextmanager
+def rows_to_change(
+    place: Place, table: Many, label: int, conditions: list[Expression]
+) -> Iterator[tuple[Place, str, list[Expression], tuple[str, str]]]:
+    """A loop over the rows that may meet conditions: the place inside, the name of the row, the
+    conditions that are left, and the names that `rows_of_key` gives."""
+    found = fixes_key(table, table.columns, label, conditions)
+    if found is None:
+        with all_rows(place.w, table) as at:
+            inside = place.with_row(label, table.columns, table.row(at))
+            yield inside, at, conditions, ("", "")
+        return
+    condition, other = found
+    with rows_of_key(place.w, table, value_of(place, other)) as (at, names):
+        inside = place.with_row(label, table.columns, table.row(at))
+        yield inside, at, [c for c in conditions if c is not condition], names
 
-    def __init__(self, place: Place, table: Many, label: int) -> None:
-        self.stay, self.drop = place.w.name(), place.w.name()
-        place.w.line(f"{self.stay} = {table.name}_b")
-        super().__init__(place, table, label)
 
-    def __enter__(self) -> tuple[Place, str, str]:  # type: ignore[override]
-        inside, at = super().__enter__()
-        self.place.w.line(f"{self.drop} = False")
-        return inside, at, self.drop
-
-    def __exit__(self, *error: object) -> None:
-        w = self.place.w
-        with w.block(f"if not {self.drop}"):
-            with w.block(f"if {self.stay} != {self.at}"):
-                put(w, self.table, self.stay, self.table.row(self.at))
-            w.line(f"{self.stay} += 1")
-        super().__exit__(*error)
-        w.line(f"{self.table.name}_n = {self.stay}")
+@contextmanager
+def keeping(w: Writer, table: Many) -> Iterator[tuple[str, str]]:
+    """A loop over rows, of which those stay that it does not drop; they keep their order. Gives
+    the names of the row, and of whether it is dropped."""
+    t, stay, drop = table.name, w.name(), w.name()
+    w.line(f"{stay} = {t}_b")
+    with all_rows(w, table) as at:
+        w.line(f"{drop} = False")
+        yield at, drop
+        with w.block(f"if not {drop}"):
+            with w.block(f"if {stay} != {at}"):
+                for name, _ in table.arrays:
+                    w.line(f"{name}[{stay}] = {name}[{at}]")
+            w.line(f"{stay} += 1")
+    w.line(f"{t}_n = {stay}")
+    if table.forgets:
+        w.line(f"{t}_dead = 0")
+    index_anew(w, table)
 
 
 def _conditions(statement: Update | Delete) -> list[Expression]:
