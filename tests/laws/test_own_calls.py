@@ -1,0 +1,107 @@
+"""Calls of aggregates of one's own against their definitions: aggregates, windows and slides by
+chance, however the stream is cut, spread over buckets and restarted, native or not."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from millstream.testing import run_script
+from oracle.own_calls import OWNS, Over, Own, Tuple, answers, groups_at
+
+CASES = 120
+STREAM = "CREATE STREAM bids (ts int, item string, price int) ORDER BY ts SOURCE 'bids.csv';\n"
+
+
+def some_tuples(rng: random.Random) -> list[Tuple]:
+    count, last = rng.randrange(0, 40), rng.choice([15, 60])
+    times = sorted(rng.randrange(last) for _ in range(count))
+    return [(t, rng.choice("abc"[: rng.randrange(1, 4)]), rng.randrange(9)) for t in times]
+
+
+def some_window(rng: random.Random) -> Over:
+    by = rng.random() < 0.6
+    match rng.randrange(5):
+        case 0:
+            return Over(by)
+        case 1:
+            return Over(by, rows=rng.randrange(1, 7))
+        case 2:
+            return Over(by, rows=rng.randrange(1, 9), slide=rng.randrange(1, 9))
+        case 3:
+            return Over(by, length=rng.randrange(0, 12), active=rng.random() < 0.4)
+    return Over(by, length=rng.randrange(0, 12), slide=rng.randrange(1, 12))
+
+
+def some_owns(rng: random.Random, over: Over) -> list[Own]:
+    fit = [own for own in OWNS if not over.active or own.left is not None]
+    return rng.sample(fit, min(rng.choice([1, 1, 2, 3]), len(fit)))
+
+
+def some_settings(rng: random.Random) -> dict[str, str]:
+    return {
+        "batch_rows": rng.choice(["1", "3", "10", "auto"]),
+        "buckets": rng.choice(["1", "2", "5"]),
+        "native": rng.choice(["on", "off"]),
+        "rules": rng.choice(["on", "off"]),
+        "strategy": rng.choice(["negative", "direct", "update_pattern"]),
+    }
+
+
+def check(
+    folder: Path, tuples: list[Tuple], queries: dict[str, tuple[str, list[tuple]]], seed: int
+) -> None:
+    rng = random.Random(-seed)
+    lines = ["ts,item,price", *(f"{t},{item},{price}" for t, item, price in tuples)]
+    (folder / "bids.csv").write_text("\n".join(lines) + "\n")
+    views = [f"CREATE VIEW {name} AS {text};" for name, (text, _) in queries.items()]
+    script = STREAM + "\n".join(own.text for own in OWNS) + "\n" + "\n".join(views)
+    found = run_script(script, folder, some_settings(rng), restart=rng.random() < 0.4)
+    for name, (text, expected) in queries.items():
+        table = found.get(name)
+        rows = [] if table is None else list(zip(*(c.to_pylist() for c in table.columns)))
+        assert Counter(rows) == Counter(expected), text
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_calls_over_windows(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    tuples = some_tuples(rng)
+    queries = {}
+    for i in range(4):
+        over = some_window(rng)
+        owns = some_owns(rng, over)
+        calls = ", ".join(f"{own.name}(price) {over.text}" for own in owns)
+        text = f"SELECT item, {calls} FROM bids"
+        queries[f"v{i}"] = (text, answers(owns, over, tuples))
+    check(tmp_path, tuples, queries, seed)
+
+
+@pytest.mark.parametrize("seed", range(CASES // 3))
+def test_calls_on_the_bare_stream_and_in_groups(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed + 10_000)
+    tuples = some_tuples(rng)
+    queries = {}
+    for i in range(4):
+        by = rng.random() < 0.5
+        owns = rng.sample([own for own in OWNS if not own.is_blocking], rng.choice([1, 2]))
+        calls = ", ".join(f"{own.name}(price)" for own in owns)
+        text = f"SELECT item, {calls} FROM bids{' GROUP BY item' if by else ''}"
+        queries[f"v{i}"] = (text, answers(owns, Over(by), tuples))
+    check(tmp_path, tuples, queries, seed)
+
+
+@pytest.mark.parametrize("seed", range(CASES // 3))
+def test_groups_of_windows(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed + 20_000)
+    tuples = some_tuples(rng)
+    queries = {}
+    for i, own in enumerate(rng.sample([OWNS[0], OWNS[1], OWNS[4]], 2)):
+        length, rows = rng.choice([(rng.randrange(12), None), (None, rng.randrange(1, 7))])
+        window = f"Rows {rows}" if length is None else f"Range {length}"
+        text = f"SELECT Rstream(item, {own.name}(price)) FROM bids [{window}] GROUP BY item"
+        queries[f"v{i}"] = (text, groups_at(own, length, rows, tuples))
+    check(tmp_path, tuples, queries, seed)
