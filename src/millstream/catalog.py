@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -243,6 +243,8 @@ class Catalog:
     aggregates: dict[str, Aggregate] = field(default_factory=dict)
     routines: dict[str, Versions] = field(default_factory=dict)
     """Aggregates of one's own and table functions by name, in lower case; they hide built-ins."""
+    shipped: Mapping[str, Versions] = field(default_factory=dict, repr=False)
+    """The aggregates that come with the system; what a script defines hides them."""
     called: dict[str, Routine] = field(default_factory=dict)
     """The routines that plans call, by name and digest: for who reads the text of such a plan."""
     reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -255,6 +257,7 @@ class Catalog:
             dict(self.entries),
             dict(self.aggregates),
             dict(self.routines),
+            self.shipped,
             dict(self.called),
             dict(self.reads),
             dict(self._readers),
@@ -323,8 +326,8 @@ class Catalog:
         self.routines[name] = self.routines.get(name, Versions()).with_version(routine)
 
     def versions(self, name: str) -> Versions | None:
-        """The routines of a name."""
-        return self.routines.get(name.lower())
+        """The routines of a name: those of the script, or else those that are shipped."""
+        return self.routines.get(name.lower()) or self.shipped.get(name.lower())
 
     def routine(self, key: str) -> Routine | None:
         """The routine that a key stands for."""

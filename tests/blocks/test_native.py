@@ -10,7 +10,7 @@ import pytest
 from blocks import built
 from blocks.feeding import Tuple, returned
 from millstream.algebra.types import STRING
-from millstream.blocks.choose import machine_for
+from millstream.blocks.choose import FEW, Patient, machine_for
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.leaves import Argument
 from millstream.blocks.machine import Ending, Frame
@@ -74,7 +74,7 @@ def test_the_statement_that_has_no_native_form_is_named():
 
 
 def test_native_is_chosen_where_it_can_be():
-    assert isinstance(machine_for(built.DECAY, Ending.NEVER, Frame()), NativeMachine)
+    assert isinstance(machine_for(built.DECAY, Ending.NEVER, Frame()), Patient)
     assert isinstance(machine_for(built.DECAY, Ending.NEVER, Frame(), False), GeneralMachine)
 
 
@@ -130,6 +130,21 @@ def test_a_program_is_kept_and_found_again(folder):
         "assert made.stats.cache_hits.total() == 1, made.stats\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, env=dict(os.environ))
+
+
+def test_few_events_do_not_wait_for_machine_code(folder):
+    machine_for.cache_clear()
+    patient = machine_for(built.DECAY, Ending.NEVER, Frame())
+    expected = returned(GeneralMachine(built.DECAY), PRICES)
+    assert returned(patient, PRICES) == expected
+    assert not list(folder.glob("*.py"))
+    many = [Tuple(at % 2, at, (float(at),)) for at in range(FEW + 1)]
+    assert returned(patient, many) == returned(GeneralMachine(built.DECAY), many)
+    assert len(list(folder.glob("*.py"))) == 1
+    machine_for.cache_clear()
+    another = machine_for(built.DECAY, Ending.NEVER, Frame())
+    assert returned(another, PRICES) == expected
+    assert another.made
 
 
 def test_a_folder_that_cannot_be_used_is_done_without(folder, tmp_path):

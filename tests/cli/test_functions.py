@@ -14,6 +14,7 @@ from millstream.connect.cells import plain
 from millstream.database import Database
 from millstream.database.reference import FORMS, entries, looked_up
 from millstream.errors import MillstreamError
+from millstream.library import LIBRARY
 from millstream.testing import run_script
 
 
@@ -26,11 +27,11 @@ def told(script: str) -> str:
 def test_all_functions_are_listed(shell: Shell) -> None:
     assert shell("functions") == 0
     lines = shell.out.splitlines()
-    assert len(lines) == len(FUNCTIONS) + len(BUILTINS)
-    assert lines[0] == "operator   a AND b                              both are true"
-    assert "function   upper(text)                          in capitals" in lines
+    assert len(lines) == len(FUNCTIONS) + len(BUILTINS) + len(LIBRARY)
+    assert lines[0] == "operator   a AND b                                   both are true"
+    assert "function   upper(text)                               in capitals" in lines
     assert told("SHOW FUNCTIONS") == shell.out.rstrip("\n")
-    assert told("SHOW AGGREGATES").splitlines()[1] == "aggregate  sum(x)               the sum"
+    assert told("SHOW AGGREGATES").splitlines()[1] .split() == ["aggregate", "sum(x)", "the", "sum"]
 
 
 def test_one_function(shell: Shell) -> None:
@@ -91,7 +92,9 @@ def test_a_name_that_does_not_exist(shell: Shell, name: str, hint: str) -> None:
 def test_every_entry_can_be_looked_up() -> None:
     for entry in entries():
         for name in entry.names:
-            assert entry.usage in looked_up(name) and "example: " in looked_up(name)
+            found = looked_up(name)
+            assert entry.usage in found
+            assert ("written in SQL:" if name in LIBRARY else "example: ") in found
 
 
 def test_examples_of_aggregates_are_right(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from millstream.connect.files import FILES
 from millstream.connect.generate import GENERATE
 from millstream.connect.options import OF_STREAMS, Option, Options
 from millstream.connect.postgres import POSTGRES
-from millstream.database.reference import gives, marked_usage, takes
+from millstream.database.reference import gives, marked_usage, takes, usage_of
+from millstream.library import LIBRARY, meaning_of
 from millstream.settings import CHOICES, MAY_BE_AUTO, NUMBERS, Settings
 from millstream.testing import run_script
 
@@ -68,6 +69,17 @@ def aggregates() -> Iterator[str]:
         written = "`, `".join(re.split(r"(?<=\)), ", aggregate.usage))
         others = ", ".join(f"`{alias}`" for alias in aggregate.aliases)
         yield f"| `{written}` | {aggregate.meaning} | {takes(aggregate)} | {others} |"
+
+
+def library() -> Iterator[str]:
+    """Every aggregate that is shipped: its declaration, what it computes, and how over windows."""
+    yield "| declared | meaning | over windows |"
+    yield "|---|---|---|"
+    for name, versions in LIBRARY.items():
+        kept = "kept up to date" if versions.window is not None else "computed anew"
+        so_far = versions.base is not None and not versions.base.is_blocking
+        kept = "so far, as it is called bare" if so_far and versions.window is None else kept
+        yield f"| `{usage_of(versions.any)}` | {_bar(meaning_of(name))} | {kept} |"
 
 
 def settings() -> Iterator[str]:
@@ -125,6 +137,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "functions": functions,
     "aliases": aliases,
     "aggregates": aggregates,
+    "library": library,
     "settings": settings,
     "file_options": file_options,
     "stream_options": partial(options_of, OF_STREAMS),

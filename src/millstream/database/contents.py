@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from millstream.bind.tables.histories import TableHistories
 from millstream.catalog import Catalog
 from millstream.database.registry import Registry
+from millstream.library import LIBRARY
 from millstream.settings import Settings
 
 
@@ -19,7 +20,7 @@ class Contents:
     `pinned` are the settings that come from outside, and that no script changes.
     """
 
-    catalog: Catalog = field(default_factory=Catalog)
+    catalog: Catalog = field(default_factory=lambda: Catalog(shipped=LIBRARY))
     queries: Registry = field(default_factory=Registry)
     settings: Settings = field(default_factory=Settings)
     pinned: frozenset[str] = frozenset()

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from millstream.algebra.types import type_name
 from millstream.bind.relations.times import domain_of
-from millstream.blocks.routine import Routine
 from millstream.catalog import (
     STATEMENTS,
     Catalog,
@@ -21,7 +20,7 @@ from millstream.catalog import (
     routine_kind,
 )
 from millstream.database.contents import Contents
-from millstream.database.reference import is_like, lines_of, listed, looked_up
+from millstream.database.reference import is_like, lines_of, listed, looked_up, usage_of
 
 FUNCTIONS = {"functions": None, "aggregates": "aggregate"}
 """The lists that are of the language: for each the kind of its entries, None for all."""
@@ -60,15 +59,7 @@ def _routines(what: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
     for versions in catalog.routines.values():
         for routine in (versions.base, versions.window, versions.function):
             if routine is not None and (what == "functions" or not routine.is_function):
-                yield routine.name, f"{routine_kind(routine)} {_usage(routine)}"
-
-
-def _usage(routine: Routine) -> str:
-    arguments = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.arguments)
-    returns = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.returns)
-    alone = [name for name, _ in routine.returns] == [routine.name] and not routine.is_function
-    given = type_name(routine.returns[0][1]) if alone else f"({returns})"
-    return f"{routine.name}({arguments}) : {given}"
+                yield routine.name, f"{routine_kind(routine)} {usage_of(routine)}"
 
 
 def described_name(name: str, catalog: Catalog) -> str:
@@ -80,7 +71,8 @@ def described_name(name: str, catalog: Catalog) -> str:
 
 def described_function(name: str, catalog: Catalog) -> str:
     """What is told of a function: one that a script has defined hides a built-in one."""
-    return looked_up(name) if catalog.versions(name) is None else _described_routine(name, catalog)
+    own = name.lower() in catalog.routines
+    return _described_routine(name, catalog) if own else looked_up(name)
 
 
 def _described_routine(name: str, catalog: Catalog) -> str:
@@ -92,7 +84,7 @@ def _described_routine(name: str, catalog: Catalog) -> str:
             blocking = "blocking" if routine.is_blocking else "not blocking"
             about = [] if routine.is_window or routine.is_function else [f"  {blocking}"]
             about += ["  algebraic"] if routine.is_algebraic else []
-            lines += [f"{routine_kind(routine)} {_usage(routine)}", *about, f"  {routine.text}"]
+            lines += [f"{routine_kind(routine)} {usage_of(routine)}", *about, f"  {routine.text}"]
     return "\n".join(lines)
 
 

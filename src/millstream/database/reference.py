@@ -30,10 +30,12 @@ from millstream.algebra.types import (
 )
 from millstream.bind import bind_query
 from millstream.bind.expressions.vocabulary import ALIASES
+from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog, Stream
 from millstream.connect.cells import plain
 from millstream.errors import MillstreamError
 from millstream.lang import QueryStatement, parse_script
+from millstream.library import LIBRARY, meaning_of, text_of
 from millstream.operators import Project
 
 TYPES = (INTEGER, DOUBLE, pa.decimal128(8, 2), STRING, BOOLEAN, TIMESTAMP, DATE, INTERVAL)
@@ -75,8 +77,9 @@ class Entry:
 
 
 def entries() -> tuple[Entry, ...]:
-    """All functions, in the order of the manual; aggregates come last."""
-    return (*map(_of_function, FUNCTIONS.values()), *map(_of_aggregate, BUILTINS))
+    """All functions, in the order of the manual; aggregates come last, those written in SQL too."""
+    built = (*map(_of_function, FUNCTIONS.values()), *map(_of_aggregate, BUILTINS))
+    return (*built, *map(_of_shipped, LIBRARY))
 
 
 def listed(kind: str | None = None, like: str | None = None) -> str:
@@ -168,9 +171,31 @@ def _of_aggregate(aggregate: Aggregate) -> Entry:
     return Entry("aggregate", name, usage, aggregate.meaning, shown, aggregate.aliases)
 
 
+def _of_shipped(name: str) -> Entry:
+    usage = f"{name}({', '.join(called for called, _ in LIBRARY[name].any.arguments)})"
+    said = re.split(r"[:.;] ?", meaning_of(name))[0]
+    return Entry("aggregate", name, usage, said[0].lower() + said[1:], "", ())
+
+
+def usage_of(routine: Routine) -> str:
+    """How a routine is declared: its arguments and what it returns.
+
+    >>> usage_of(LIBRARY["decay_avg"].any)
+    'decay_avg(value double, keep double) : double'
+    """
+    arguments = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.arguments)
+    returns = ", ".join(f"{name} {type_name(kind)}" for name, kind in routine.returns)
+    alone = [name for name, _ in routine.returns] == [routine.name] and not routine.is_function
+    given = type_name(routine.returns[0][1]) if alone else f"({returns})"
+    return f"{routine.name}({arguments}) : {given}"
+
+
 def _described(entry: Entry) -> str:
     lines = [f"{entry.kind} {entry.usage}", f"  {_bare(entry.meaning)}"]
-    if entry.kind == "aggregate":
+    if entry.name in LIBRARY:
+        definitions = text_of(entry.name).splitlines()
+        lines += ["  written in SQL:", *(f"    {line}".rstrip() for line in definitions)]
+    elif entry.kind == "aggregate":
         aggregate = next(one for one in BUILTINS if one.name == entry.name)
         lines += [f"  of {takes(aggregate)}", f"  example: {entry.example}"]
     else:

@@ -45,6 +45,15 @@ def compiled(source: str, takes: tuple[Parameter, ...]) -> Compiled:
     return _made(module, signature, False)
 
 
+def is_compiled(source: str) -> bool:
+    """Whether the machine code of a program is on disk; without a folder for it, never."""
+    folder = cache_folder()
+    if folder is None:
+        return False
+    pattern = f"millstream_{digest_of(source)}.run-*.nbi"
+    return next((folder / "__pycache__").glob(pattern), None) is not None
+
+
 def _made(module: ModuleType, signature: Sequence[Any], cache: bool) -> Compiled:
     program = njit(cache=cache, error_model="numpy")(module.run)
     program.compile(tuple(signature))
@@ -97,6 +106,7 @@ def _kept(folder: Path, source: str) -> ModuleType:
     return module
 
 
+@lru_cache(maxsize=512)
 def digest_of(source: str) -> str:
     """A name for the text of a program, of what it calls, and of what compiles it."""
     helpers = Path(runtime.__file__).read_text()

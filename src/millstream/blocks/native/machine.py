@@ -14,7 +14,7 @@ from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Fed, Frame, Instances, Ran, Rows
 from millstream.blocks.native.columns import Texts, column_of, read_only, valid_of, values_of
 from millstream.blocks.native.frontier import Parameter, Written
-from millstream.blocks.native.keeping import compiled
+from millstream.blocks.native.keeping import compiled, is_compiled
 from millstream.blocks.native.place import Variant
 from millstream.blocks.native.program import written
 from millstream.blocks.native.runtime import gathered
@@ -66,6 +66,10 @@ class NativeMachine:
         step = _Step(self.layout, program, fed, before, count)
         given = compiled(program.source, program.takes)(*map(step.array, program.takes))
         return step.ran(given)
+
+    def is_made(self, fed: Fed, before: Instances) -> bool:
+        """Whether the machine code for a step is there already, here or on disk."""
+        return is_compiled(self._program(fed, before).source)
 
     def _program(self, fed: Fed, before: Instances) -> Written:
         """The program for columns without NULLs, if these are."""
