@@ -31,7 +31,7 @@ def test_all_functions_are_listed(shell: Shell) -> None:
     assert lines[0] == "operator   a AND b                                   both are true"
     assert "function   upper(text)                               in capitals" in lines
     assert told("SHOW FUNCTIONS") == shell.out.rstrip("\n")
-    assert told("SHOW AGGREGATES").splitlines()[1] .split() == ["aggregate", "sum(x)", "the", "sum"]
+    assert told("SHOW AGGREGATES").splitlines()[1].split() == ["aggregate", "sum(x)", "the", "sum"]
 
 
 def test_one_function(shell: Shell) -> None:
