@@ -15,6 +15,7 @@ from blocks.generated import writer
 from millstream.algebra.expressions import Cast
 from millstream.algebra.types import DOUBLE, INTEGER
 from millstream.bind.blocks import routine_from_text
+from millstream.blocks.choose import machine_for
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.general.library import DEEPEST
 from millstream.blocks.general.table import SMALL, Table
@@ -156,6 +157,16 @@ def test_sqlcode_is_that_of_the_last_statement_over_steps():
     # A row that was put in leaves 0; an update that found one, and nothing put in, leaves 1.
     for cuts in ((), (1,), (1, 2)):
         assert rows(GeneralMachine(routine), tuples, cuts) == [(0,), (0,), (1,)]
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_sqlcode_is_0_where_tables_begin(native):
+    routine = routine_from_text(
+        "AGGREGATE f(n int) : int { TABLE t(v int) AS VALUES (sqlcode + n);"
+        " INSERT INTO RETURN SELECT v FROM t; }"
+    )
+    machine = machine_for(routine, Ending.NEVER, Frame(), native)
+    assert rows(machine, numbers(4, 5)) == [(4,), (4,)]
 
 
 def test_a_slot_ends_where_the_result_counts():

@@ -58,8 +58,9 @@ class Layout:
 
     @cached_property
     def asks_sqlcode(self) -> bool:
-        parts = (p for routine in family(self.routine) for s in routine for p in parts_of(s))
-        return any(isinstance(part, SqlCode) for part in parts)
+        blocks = tuple(s for routine in family(self.routine) for s in routine)
+        begins = tuple(table.begins for table in self.routine.tables)
+        return any(isinstance(part, SqlCode) for part in parts_of((*blocks, *begins)))
 
     @cached_property
     def singles(self) -> tuple[LocalTable, ...]:
