@@ -81,16 +81,18 @@ OWNS = (
                INSERT INTO RETURN SELECT v, 2 * x FROM before WHERE v + 2 < x;
                UPDATE before SET v = x; }
            }""",
-        lambda prices: [
-            row
-            for row, counts in (
-                ((prices[-2], prices[-1]), prices[-2] < prices[-1]),
-                ((prices[-2], 2 * prices[-1]), prices[-2] + 2 < prices[-1]),
-            )
-            if counts
-        ]
-        if len(prices) > 1
-        else [],
+        lambda prices: (
+            [
+                row
+                for row, counts in (
+                    ((prices[-2], prices[-1]), prices[-2] < prices[-1]),
+                    ((prices[-2], 2 * prices[-1]), prices[-2] + 2 < prices[-1]),
+                )
+                if counts
+            ]
+            if len(prices) > 1
+            else []
+        ),
         columns=2,
         is_blocking=False,
     ),

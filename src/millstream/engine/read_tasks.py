@@ -298,6 +298,8 @@ def pack(
             headers.append(replace(header, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
     sent = _send(sender, reading, turn)
+    failed = [rows for _, rows in reading.failed]
+    errors = concat_rows([errors, *failed], errors.schema) if failed else errors
     return ReadResult(sent, late, errors, headers, reading.counts)
 
 

@@ -13,6 +13,7 @@ from millstream.operators.group_by import GroupBy
 from millstream.operators.hop import Hop
 from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
+from millstream.operators.lateral import Lateral
 from millstream.operators.lookup_join import LookupJoin, StaticTable
 from millstream.operators.merge import Merge
 from millstream.operators.minus import Minus
@@ -59,6 +60,7 @@ OPERATORS = (
     Filter,
     Project,
     LookupJoin,
+    Lateral,
     TableScan,
     NonRetroactiveJoin,
     Join,

@@ -27,6 +27,7 @@ from millstream.operators import (
     Intersect,
     Istream,
     Join,
+    Lateral,
     LookupJoin,
     Merge,
     Minus,
@@ -288,6 +289,11 @@ def _distinct(node: Distinct | DeltaStar) -> str:
     return _values(content(node.input))
 
 
+def _beside_function(node: Lateral) -> str:
+    below = "elements" if node.is_stream else content(node.input)
+    return f"{below} with the rows of function {node.routine.name}"
+
+
 def _beside_table(node: LookupJoin | NonRetroactiveJoin) -> str:
     if node.is_stream:
         return "elements with their rows of the table"
@@ -342,6 +348,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,
+    Lateral: _beside_function,
     TableScan: _table_scan,
     NonRetroactiveJoin: _beside_table,
     Join: _join,

@@ -32,6 +32,7 @@ from millstream.operators import (
     Intersect,
     Istream,
     Join,
+    Lateral,
     LookupJoin,
     Merge,
     Minus,
@@ -276,6 +277,10 @@ def _stored(costs: Costs, node: Stored) -> float:
     return 0.0 if node.is_shown else STORE * costs.rows(node) + costs.kept(node)
 
 
+def _lateral(costs: Costs, node: Lateral) -> float:
+    return GROUP * costs.rows(node) + MADE * costs.out(node)
+
+
 def _lookup_join(costs: Costs, node: LookupJoin) -> float:
     return ROW * costs.rows(node) + MADE * costs.out(node)
 
@@ -298,6 +303,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,
+    Lateral: _lateral,
     TableScan: _numbered,
     NonRetroactiveJoin: _join,
     Join: _join,

@@ -8,7 +8,7 @@ from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError
-from millstream.operators import Feed, Recomputed
+from millstream.operators import Feed, Lateral, Recomputed
 from millstream.operators.fed import ENDINGS, FedCall
 from millstream.plan.expression_text import Tokens, length_of
 
@@ -28,11 +28,28 @@ def recomputed_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Recomputed(keys, tokens.listed(lambda: _call(tokens, catalog)), newest, below)
 
 
-def _call(tokens: Tokens, catalog: Catalog) -> FedCall:
+def lateral_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    """A function with its arguments, and the names of its columns."""
+    outer = tokens.has("left")
     routine = _routine(tokens.name(), catalog)
+    arguments = _arguments(tokens)
+    tokens.expect("as")
+    tokens.expect("(")
+    names = tokens.names()
+    tokens.expect(")")
+    return Lateral(routine, arguments, names, outer, below)
+
+
+def _arguments(tokens: Tokens) -> tuple[str, ...]:
     tokens.expect("(")
     arguments = () if tokens.has("*") else tokens.names()
     tokens.expect(")")
+    return arguments
+
+
+def _call(tokens: Tokens, catalog: Catalog) -> FedCall:
+    routine = _routine(tokens.name(), catalog)
+    arguments = _arguments(tokens)
     partition_by = tokens.names() if tokens.has("per") else ()
     frame = _frame(tokens)
     slide, by_rows = None, True

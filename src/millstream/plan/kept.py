@@ -31,6 +31,7 @@ from millstream.operators import (
     Begin,
     Exchange,
     Feed,
+    Lateral,
     LookupJoin,
     Recomputed,
     Scan,
@@ -157,6 +158,8 @@ def _catalog(bound: Node, joined: str) -> Catalog:
     for node in walk(bound):
         if isinstance(node, Feed | Recomputed):
             called.update((repr(call.routine), call.routine) for call in node.calls)
+        if isinstance(node, Lateral):
+            called[repr(node.routine)] = node.routine
         if isinstance(node, (TableScan, LookupJoin)):
             name = _known_as(node.table)
             known = entries.get(name.lower())

@@ -35,6 +35,7 @@ from millstream.operators import (
     Intersect,
     Istream,
     Join,
+    Lateral,
     LookupJoin,
     Merge,
     Minus,
@@ -67,7 +68,7 @@ from millstream.operators import (
 )
 from millstream.operators.rows import EVER
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
-from millstream.plan.feed_lines import feed_line, recomputed_line
+from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -370,6 +371,7 @@ READERS: dict[type[Node], Reader] = {
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,
+    Lateral: lateral_line,
     TableScan: _table_scan,
     NonRetroactiveJoin: _non_retroactive_join,
     Join: _joined(Join),

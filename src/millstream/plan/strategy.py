@@ -10,7 +10,7 @@ from millstream.algebra.node import Node, map_inputs, transform, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.state_parts import Structure
-from millstream.operators import AntiJoin, Begin, Retract, Scan, Stored, Tagged
+from millstream.operators import AntiJoin, Begin, Lateral, Retract, Scan, Stored, Tagged
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
@@ -128,6 +128,9 @@ def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node
     """An operator that keeps its state as the update patterns of its inputs ask for."""
     if node.uses_ends:
         return replace(node, state_layout=StateLayout(uses_ends=by_pattern))
+    native = settings.native == "on"
+    if isinstance(node, Lateral):
+        return replace(node, state_layout=StateLayout(native=native))
     if node.stateless:
         return node
     if node.moves_rows:
@@ -137,5 +140,4 @@ def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node
         buffer = Buffer.QUEUE
     else:
         buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
-    native = settings.native == "on"
     return replace(node, state_layout=StateLayout(buffer, settings.lazy / 100, native=native))

@@ -6,6 +6,7 @@ from millstream.algebra.node import Node
 from millstream.operators import (
     Filter,
     Istream,
+    Lateral,
     LookupJoin,
     NonRetroactiveJoin,
     Now,
@@ -42,7 +43,7 @@ def _with_now(node: Node) -> Node | None:
         case UnionAll(left=left, right=right):
             mine, theirs = _with_now(left), _with_now(right)
             return None if mine is None or theirs is None else UnionAll(mine, theirs)
-        case Filter() | Project() | LookupJoin() | NonRetroactiveJoin():
+        case Filter() | Project() | Lateral() | LookupJoin() | NonRetroactiveJoin():
             below = _with_now(node.inputs[0])
             return None if below is None else with_left(node, below)
     return None

@@ -6,6 +6,7 @@ from millstream.algebra.node import Node
 from millstream.operators import (
     Elements,
     Filter,
+    Lateral,
     LookupJoin,
     NonRetroactiveJoin,
     Now,
@@ -33,6 +34,6 @@ def _is_over_now(node: Node) -> bool:
     match node:
         case UnionAll(left=left, right=right):
             return _is_over_now(left) and _is_over_now(right)
-        case Filter() | Project() | LookupJoin() | NonRetroactiveJoin():
+        case Filter() | Project() | Lateral() | LookupJoin() | NonRetroactiveJoin():
             return _is_over_now(node.inputs[0])
     return isinstance(node, Now)

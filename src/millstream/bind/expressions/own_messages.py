@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from millstream.algebra.types import type_name
 from millstream.blocks.routine import Routine
-from millstream.errors import MillstreamError, closest
+from millstream.blocks.versions import Versions
+from millstream.errors import MillstreamError, Place, closest
 
 EXAMPLE = "OVER (ROWS 99 PRECEDING)"
+
+
+def kind_of(routine: Routine) -> str:
+    return "function" if routine.is_function else "aggregate"
 
 
 def usage(routine: Routine) -> str:
@@ -34,6 +39,14 @@ def misplaced_own(name: str, clause: str) -> MillstreamError:
     else:
         hint = "Compute it in a view or a subquery in FROM, and use its column here."
     return MillstreamError(f'aggregate "{name}" cannot stand in {clause}', hint=hint)
+
+
+def refuse_own(versions: Versions, clause: str, place: Place | None) -> None:
+    """A routine where neither aggregates nor rows can stand."""
+    if versions.base is not None:
+        raise misplaced_own(versions.any.name, clause).at(place)
+    if versions.function is not None:
+        raise gives_rows(versions.any.name).at(place)
 
 
 def window_only(routine: Routine) -> MillstreamError:
@@ -77,14 +90,15 @@ def wrong_count(routine: Routine, given: int) -> MillstreamError:
     takes = "no arguments" if not wanted else f"{wanted} argument{'' if wanted == 1 else 's'}"
     here = {0: "are none", 1: "is one"}.get(given, f"are {given}")
     return MillstreamError(
-        f'aggregate "{routine.name}" takes {takes}, and here {here}',
+        f'{kind_of(routine)} "{routine.name}" takes {takes}, and here {here}',
         hint=f"It is called as {usage(routine)}.",
     )
 
 
 def wrong_type(routine: Routine, argument: str, wanted: str, given: str) -> MillstreamError:
     return MillstreamError(
-        f'argument "{argument}" of aggregate "{routine.name}" is {wanted}, and this is {given}',
+        f'argument "{argument}" of {kind_of(routine)} "{routine.name}" is {wanted}, and this is '
+        f"{given}",
         hint=f"CAST it to {wanted}.",
     )
 
@@ -94,6 +108,43 @@ def beside(what: str, routine: Routine) -> MillstreamError:
         f'aggregate "{routine.name}" cannot stand beside {what}',
         detail="It gives any number of rows for what it is fed; the other one gives one.",
         hint="Compute one of them in a view, or write both with OVER.",
+    )
+
+
+def no_function(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'aggregate "{routine.name}" gives values, and cannot stand in FROM',
+        hint=f"Call it in the select list, or define FUNCTION {routine.name}.",
+    )
+
+
+def no_such_function(name: str, known: Sequence[str]) -> MillstreamError:
+    near = closest(name, list(known))
+    return MillstreamError(
+        f'function "{name}" does not exist',
+        hint=f'Did you mean "{near}"?' if near else f"Define FUNCTION {name}(…) : (…) {{ … }}.",
+    )
+
+
+def gives_rows(name: str) -> MillstreamError:
+    return MillstreamError(
+        f'function "{name}" gives rows, not a value',
+        hint=f"Write FROM s, TABLE({name}(…)) AS t.",
+    )
+
+
+def not_lateral(routine: Routine) -> MillstreamError:
+    return MillstreamError(
+        f'function "{routine.name}" stands first in FROM, so its arguments are constants',
+        hint=f"Put the stream or table before it: FROM s, TABLE({routine.name}(…)) AS t.",
+    )
+
+
+def not_joined(routine: Routine, word: str) -> MillstreamError:
+    return MillstreamError(
+        f'function "{routine.name}" cannot stand behind {word}',
+        detail="It is called for every row of the entries before it.",
+        hint=f"Write FROM s, TABLE({routine.name}(…)) AS t, or LEFT JOIN … ON true.",
     )
 
 

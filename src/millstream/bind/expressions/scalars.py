@@ -31,7 +31,7 @@ from millstream.bind.expressions.messages import (
     wrong_if,
 )
 from millstream.bind.expressions.over_messages import misplaced_over
-from millstream.bind.expressions.own_messages import misplaced_own
+from millstream.bind.expressions.own_messages import refuse_own
 from millstream.bind.expressions.patterns import without_escape
 from millstream.bind.expressions.quoted import (
     COMPARING,
@@ -330,8 +330,8 @@ class Expressions:
 
     def _named(self, node: exp.Anonymous) -> Expression:
         name = str(node.this).lower()
-        if (versions := self.routines(name)) is not None and versions.base is not None:
-            raise misplaced_own(versions.any.name, self.clause).at(name_place_of(node, self.text))
+        if (versions := self.routines(name)) is not None:
+            refuse_own(versions, self.clause, name_place_of(node, self.text))
         if (aggregate := self.aggregates(name)) is not None:
             return self._aggregate(node, aggregate)
         given = list(node.expressions)

@@ -13,7 +13,7 @@ from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import LONGEST, length_in
 from millstream.errors import MillstreamError, closest
 from millstream.lang import Interval, OverFrame, place_of
-from millstream.operators import Filter, LookupJoin, Project, Unbounded
+from millstream.operators import Filter, Lateral, LookupJoin, Project, Unbounded
 
 
 def named_windows(select: exp.Select, node: exp.Window, text: str) -> exp.Window:
@@ -71,7 +71,7 @@ def as_stream(plan: Node) -> Node | None:
     match plan:
         case Unbounded():
             return plan.input
-        case Filter() | Project() | LookupJoin():
+        case Filter() | Project() | LookupJoin() | Lateral():
             stream = as_stream(plan.input)
             return None if stream is None else replace(plan, input=stream)
     return None

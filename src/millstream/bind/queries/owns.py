@@ -7,19 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from millstream.algebra.expressions import Column, Expression, Literal
+from millstream.algebra.expressions import Column, Expression
 from millstream.algebra.node import Node
-from millstream.algebra.types import NULL, common_type, type_name
-from millstream.bind.expressions.constants import coerce
-from millstream.bind.expressions.messages import a
+from millstream.bind.expressions.own_arguments import own_arguments
 from millstream.bind.expressions.own_messages import (
     blocking,
     no_such_column,
     several_columns,
     too_many_names,
     window_only,
-    wrong_count,
-    wrong_type,
 )
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.queries.frames import as_stream
@@ -66,7 +62,8 @@ class Owns:
     @property
     def places(self) -> dict[int, Place | None]:
         text = self.expressions.text
-        return {i: name_place_of(node, text) for i, node in self.nodes.items()}
+        calls = {i: self.call_of(node) or node for i, node in self.nodes.items()}
+        return {i: name_place_of(call, text) for i, call in calls.items()}
 
     def is_fed(self, plan: Node) -> bool:
         """Whether the calls are fed the tuples of a stream, one by one, and give rows while they
@@ -80,7 +77,9 @@ class Owns:
             return False
         for asked, number in self.asked.items():
             base, node = asked.versions.base, self.nodes[number]
-            if base is not None and base.is_blocking:
+            if base is None:
+                raise window_only(asked.routine).at(self.places[number])
+            if base.is_blocking:
                 grouped = self.overs.select.args.get("group") is not None
                 described = f'stream "{clause.this.alias_or_name}"'
                 error = blocking(base, described, to_sql(node), grouped)
@@ -160,8 +159,6 @@ class Owns:
         window = self.overs.window(node) if isinstance(node, exp.Window) else None
         arguments = self._arguments(call, node, versions.any)
         asked = Asked(versions, arguments, window)
-        if versions.base is None and not asked.is_bounded and window is None:
-            raise window_only(versions.any).at(name_place_of(call, self.expressions.text))
         number = self.asked.setdefault(asked, len(self.asked))
         self.nodes.setdefault(number, node)
         return [
@@ -189,8 +186,6 @@ class Owns:
                     place_of(part, text),
                     hint="Leave it out: it is fed the rows in the order of time.",
                 )
-        if len(given) != len(routine.arguments):
-            raise wrong_count(routine, len(given)).at(place)
         inside = replace(
             self.expressions,
             clause=f'aggregate "{routine.name}"',
@@ -199,21 +194,7 @@ class Owns:
             owns=None,
             subquery=None,
         )
-        return tuple(
-            self._argument(inside.bind(part), part, routine, i) for i, part in enumerate(given)
-        )
-
-    def _argument(
-        self, value: Expression, node: exp.Expr, routine: Routine, number: int
-    ) -> Expression:
-        name, kind = routine.arguments[number]
-        if value.type in (kind, NULL):
-            return value if value.type == kind else Literal(None, kind)
-        if common_type(value.type, kind) != kind:
-            raise wrong_type(routine, name, type_name(kind), a(value.type)).at(
-                place_of(node, self.expressions.text)
-            )
-        return coerce(value, kind)
+        return own_arguments(routine, call, given, inside)
 
 
 def column_name(call: int, column: int) -> str:

@@ -10,15 +10,17 @@ from sqlglot import exp
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.window_columns import hidden_columns
 from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
+from millstream.bind.expressions.own_messages import no_such_function
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
+from millstream.bind.relations.laterals import function_of, with_function
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
-from millstream.lang import StreamWindow, place_of
+from millstream.lang import StreamWindow, name_place_of, place_of
 from millstream.operators import Hop, Istream, Session, Stamp, Unbounded
 
 
@@ -54,13 +56,43 @@ class Sources:
     ) -> tuple[Joined, int]:
         """What stands in one FROM or in parentheses, and how many streams with windows it has."""
         nodes = [(None, first), *((join, join.this) for join in owner.args.get("joins") or ())]
-        entries = [(join, self._entry(node)) for join, node in nodes]
+        joined: Joined | None = None
+        streams, waiting = 0, list[tuple[exp.Join | None, Entry]]()
+        for join, node in nodes:
+            if not self._is_function(node):
+                waiting.append((join, self._entry(node)))
+                continue
+            joined, more = self._put_together(joined, waiting, where)
+            streams, waiting = streams + more, []
+            joined = with_function(joined, node, join, self.catalog.versions, self.text)
+        joined, more = self._put_together(joined, waiting, where)
+        assert joined is not None
+        return joined, streams + more
+
+    def _is_function(self, node: exp.Expr) -> bool:
+        """Whether an entry is a table function of one's own."""
+        try:
+            return function_of(node, self.catalog.versions) is not None
+        except MillstreamError as error:
+            raise error.at(place_of(node, self.text)) from None
+
+    def _put_together(
+        self,
+        joined: Joined | None,
+        entries: list[tuple[exp.Join | None, Entry]],
+        where: exp.Expr | None,
+    ) -> tuple[Joined | None, int]:
+        """What is there already, with more entries; and how many streams these have."""
+        if not entries:
+            return joined, 0
         streams = sum(entry.streams for _, entry in entries)
         if self.stamped and streams == 1:
             entries = [(join, _stamped(entry)) for join, entry in entries]
-        joined = Joins(self.text, self.test, where, self.notices).combine(entries)
         self._notice_alone([entry for _, entry in entries])
-        return joined, streams
+        if joined is not None:
+            first = Entry("the entries before it", entries[0][1].node, joined.scope, joined.plan)
+            entries = [(None, first), *entries]
+        return Joins(self.text, self.test, where, self.notices).combine(entries), streams
 
     def _notice_alone(self, entries: list[Entry]) -> None:
         """A table that is not retroactive, and meets no stream, is a relation like any other."""
@@ -181,6 +213,10 @@ class Sources:
             return window
         name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
         place = place_of(call, self.text)
+        inner = call.expressions[0] if name.lower() == "table" and call.expressions else None
+        if isinstance(inner, exp.Anonymous):
+            known = [v.any.name for v in self.catalog.routines.values() if v.function is not None]
+            raise no_such_function(str(inner.this), known).at(name_place_of(inner, self.text))
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
             inner = call.expressions[0].name if call.expressions else "bids"
             return MillstreamError(
