@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, strategies
+from bench import figures, over, strategies
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import REUSED_MEMORY, make_session
@@ -121,6 +121,7 @@ class Bench:
             "top ten": lambda: self._rate("top ten", TOP_TEN, 3e6),
             "hopping window": lambda: self._rate("hopping window", HOPPING, None),
             "not exists": self._not_exists,
+            "over": self._over,
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
@@ -254,6 +255,13 @@ class Bench:
                 "target": 0.8,
             },
         )
+
+    def _over(self) -> None:
+        """Windows of every row against DuckDB's, and what a slide saves."""
+        for name, query in over.AVERAGES.items():
+            found = over.against_duckdb(self._backlog, self.data, query, self.repeats, 1)
+            self._note(f"over: {name}", found)
+        self._note("over: sum of 40,000 rows with a slide", over.slides(self._one))
 
     def _many(self) -> None:
         """Fifty queries over one stream in one job, against the first of them alone."""
