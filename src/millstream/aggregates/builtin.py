@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from millstream.aggregates.aggregate import Aggregate
-from millstream.aggregates.chosen import FIRST, LAST, MAX_BY, MIN_BY
+from millstream.aggregates.chosen import FIRST, LAST, MAX_BY, MIN_BY, NTH_VALUE
 from millstream.aggregates.count import COUNT, COUNT_DISTINCT
 from millstream.aggregates.deviations import STDDEV_POP, STDDEV_SAMP, VAR_POP, VAR_SAMP
 from millstream.aggregates.extremes import BOOL_AND, BOOL_OR, MAX, MIN
@@ -29,6 +29,7 @@ BUILTINS: tuple[Aggregate, ...] = (
     QUANTILE,
     FIRST,
     LAST,
+    NTH_VALUE,
     MIN_BY,
     MAX_BY,
     COUNT_DISTINCT,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from millstream.aggregates.aggregate import Aggregate, Arity, Sorting
+import pyarrow as pa
+
+from millstream.aggregates.aggregate import Aggregate, Arity, Parameter, Sorting
 from millstream.aggregates.numeric import same
 from millstream.aggregates.ordered import Ordered, value
 
@@ -23,6 +25,28 @@ LAST = Aggregate(
     same,
     Ordered(1.0, value, by_rest=True),
     aliases=("last_value",),
+    sorting=Sorting.TIME,
+    counts_nulls=True,
+)
+
+
+def _place(value: object, kind: pa.DataType) -> float | None:
+    return float(value) if isinstance(value, int) and 1 <= value < 2**50 else None
+
+
+NTH_VALUE = Aggregate(
+    "nth_value",
+    "nth_value(x, 2)",
+    "the value that came n-th of those present; it may be NULL, and is while there are fewer",
+    same,
+    Ordered(-1.0, value, by_rest=True),
+    arity=Arity(2, 2, "its place", "nth_value(x, 2)"),
+    parameter=Parameter(
+        float,
+        _place,
+        "the place of nth_value must be a constant number, from 1 on",
+        "Write nth_value(x, 2).",
+    ),
     sorting=Sorting.TIME,
     counts_nulls=True,
 )

@@ -19,6 +19,7 @@ EXAMPLES: dict[str, tuple[str, str]] = {
     "quantile": ("quantile(price, 0.75)", "27.5"),
     "first": ("first(price)", "20.0"),
     "last": ("last(price)", "35.0"),
+    "nth_value": ("nth_value(price, 2)", "5.0"),
     "min_by": ("min_by(item, price)", "vase"),
     "max_by": ("max_by(item, price)", "lamp"),
     "count_distinct": ("count(DISTINCT item)", "2"),

@@ -42,7 +42,7 @@ class Ordered:
         known = validity(by[0])
         valid = np.ones(len(groups), np.bool_) if known is None else known
         slots = Slots.of(present, values, by, groups, group_count, valid)
-        at = self.fraction if fraction is None else float(fraction)
+        at = self.fraction if fraction is None else float(fraction) * (self.fraction or 1.0)
         assert at is not None, "the binder gives a fraction to aggregates without their own"
         below, above, present_count, distinct_count = running_order(
             trace.event,
@@ -76,7 +76,7 @@ def value(
     """The value at the lower slot; NULL where there is none."""
     if len(example) == 0:
         return pa.nulls(len(below), every.type)
-    index = pa.array(example[np.maximum(below, 0)], mask=sizes <= 0)
+    index = pa.array(example[np.maximum(below, 0)], mask=below < 0)
     return every.take(index)
 
 

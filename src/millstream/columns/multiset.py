@@ -14,7 +14,8 @@ def running_order(  # type: ignore[no-untyped-def]
 
     Every value of a group has a slot; slots of a group lie together in value order
     (`slot_starts`), `slot_counts` says how often each is present and moves on. Gives the slots just
-    below and above position fraction·(n−1), n, and the number of distinct values present.
+    below and above position fraction·(n−1) (−1 where there is none; a fraction of −p asks for the
+    p-th), n, and the number of distinct values present.
     A tree of partial sums over the slots answers in logarithmic time.
     """
     tree = build_tree(slot_counts, slot_starts)
@@ -49,8 +50,11 @@ def running_order(  # type: ignore[no-untyped-def]
         sizes[r] = totals[g]
         kinds[r] = distinct[g]
         last = k + 1 == len(event) or row[k + 1] != r
-        if totals[g] > 0 and last:
-            place = fraction * (totals[g] - 1)
+        if not last:
+            continue
+        place = fraction * (totals[g] - 1) if fraction >= 0 else -fraction - 1
+        below[r] = above[r] = -1
+        if place >= 0 and place < totals[g]:
             low = np.int64(np.floor(place))
             below[r] = start + find_rank(tree, start, size, low)
             above[r] = below[r] if place == low else start + find_rank(tree, start, size, low + 1)
