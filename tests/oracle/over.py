@@ -53,8 +53,8 @@ class Call:
 PARAMETERS = {"max_by": "d", "quantile": "0.25", "nth_value": "2"}
 
 
-def frame(rows: list[dict], at: int, window: Window, now: int | None = None) -> list[dict]:
-    """The rows of the partition of row `at` that it sees; with `now`, those left after an end."""
+def frame(rows: list[dict], at: int, window: Window) -> list[dict]:
+    """The rows of the partition of row `at` that it sees."""
     mine = [i for i in range(at + 1) if all(rows[i][c] == rows[at][c] for c in window.partition)]
     if window.preceding is None:
         return [rows[i] for i in mine]

@@ -64,7 +64,7 @@ class Over(Node):
         columns = ", ".join(name_text(name) for name in self.partition_by)
         by = f"Partition By {columns} " if columns else ""
         calls = ", ".join(str(call) for call in self.calls)
-        return f"{by}{self.frame.text(self.time_domain)}: {calls}"
+        return f"{by}{self.frame.text(self.time_domain)}: {calls}".rstrip()
 
     def lives(self, stream: Lifetime) -> Lifetime:
         return never_leaving()
@@ -111,6 +111,13 @@ class Over(Node):
             return None
         own = wanted - {call.name for call in self.calls}
         return (own | frozenset(self.partition_by) | self._arguments,)
+
+    def with_columns(self, wanted: Columns) -> Node | None:
+        """Calls that nobody uses are left out; without any, elements are as they were."""
+        kept = tuple(call for call in self.calls if call.name in wanted)
+        if len(kept) == len(self.calls):
+            return None
+        return replace(self, calls=kept) if kept or not self.frame.plain else self.input
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         arrivals = in_order_of_arrival(_single(changes))

@@ -264,7 +264,8 @@ def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     slide = _amount(tokens, units) if tokens.has("Slide") else None
     frame = Frame(units, preceding, slide, tokens.has("Active"))
     tokens.expect(":")
-    return Over(partition, frame, tokens.listed(lambda: _call(tokens, catalog, below)), below)
+    calls = tokens.listed(lambda: _call(tokens, catalog, below)) if tokens.next else ()
+    return Over(partition, frame, calls, below)
 
 
 def _amount(tokens: Tokens, units: Units) -> int:

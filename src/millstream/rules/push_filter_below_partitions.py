@@ -1,10 +1,10 @@
-"""Predicate push-down below what works partition by partition: GROUP BY, top-k, windows by rows and
-sessions."""
+"""Predicate push-down below what works partition by partition: GROUP BY, OVER, top-k, windows by
+rows and sessions."""
 
 from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, GroupBy, Rows, Session, TopK
+from millstream.operators import Filter, GroupBy, Over, Rows, Session, TopK
 from millstream.operators.filter import filtered
 from millstream.rules.pieces import conditions, parted, takes_equals_alike
 
@@ -24,7 +24,7 @@ def push_filter_below_partitions(node: Node) -> Node | None:
     match node:
         case Filter(condition=condition, input=GroupBy(keys=keys) as below) if keys:
             pass
-        case Filter(condition=condition, input=(TopK() | Rows() | Session()) as below) if (
+        case Filter(condition=condition, input=(TopK() | Rows() | Session() | Over()) as below) if (
             below.partition_by
         ):
             keys = below.partition_by
