@@ -259,7 +259,7 @@ class Bench:
     def _over(self) -> None:
         """Windows of every row against DuckDB's, and what a slide saves."""
         for name, query in over.AVERAGES.items():
-            found = over.against_duckdb(self._backlog, self.data, query, self.repeats, 1)
+            found = over.against_duckdb(self._one, self.data, query, self.repeats, 1)
             self._note(f"over: {name}", found)
         self._note("over: sum of 40,000 rows with a slide", over.slides(self._one))
 

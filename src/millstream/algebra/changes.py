@@ -158,7 +158,7 @@ class Changes:
         rules: dict[str, int | str] = {}
         columns, names = list(self.rows.columns), list(self.rows.schema.names)
         for name, values, rule in (
-            ("#ts", self.ts, None),
+            ("#ts", self.ts, _rule_for_ts(self.ts, self.weight)),
             ("#exp", self.exp, _rule_for_exp(self.ts, self.exp)),
             ("#weight", self.weight, 1 if (self.weight == 1).all() else None),
             ("#seq", self.seq, 0 if not self.seq.any() else None),
@@ -179,7 +179,9 @@ class Changes:
         written = iter(range(width, batch.num_columns))
         times: dict[str, np.ndarray] = {}
         for name in TIME_FIELDS:
-            if name in rules:
+            if name in rules and name == "#ts":
+                times[name] = np.full(batch.num_rows, rules[name], np.int64)
+            elif name in rules:
                 times[name] = _follow_rule(rules[name], times["#ts"], name)
             else:
                 times[name] = batch.column(next(written)).to_numpy()
@@ -187,6 +189,13 @@ class Changes:
             batch.columns[:width], schema=pa.schema(list(batch.schema)[:width])
         )
         return Changes(rows, *times.values())
+
+
+def _rule_for_ts(ts: np.ndarray, weight: np.ndarray) -> int | None:
+    """The instant that all rows have, beside weights that say how many rows there are."""
+    if len(ts) == 0 or (weight == 1).all() or (ts != ts[0]).any():
+        return None
+    return int(ts[0])
 
 
 def _rule_for_exp(ts: np.ndarray, exp: np.ndarray) -> int | str | None:

@@ -137,7 +137,7 @@ class Over(Node):
             numbers[fresh.event] = fresh.number
             if self.frame.rows is not None:
                 run = self._rows.leaving_by_number(kept, run, slots[COUNT], fresh)
-                kept = self._rows.keep_numbered(kept, fresh, span)
+                kept = self._rows.keep_numbered(kept, fresh, run.keys, span)
             slots[COUNT] = fresh.after
         columns, bags = self._results(run, slots, state)
         out = self._emit(run, arrivals, columns, numbers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, forever
+from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.frame import Frame, Units
 from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import Span
@@ -62,15 +62,21 @@ class FrameRows:
             turns=turn[order],
         )
 
-    def keep_numbered(self, kept: Log, fresh: Numbered, span: Span) -> Log:
-        """What is kept, with the arrivals; their numbers are their weights."""
+    def keep_numbered(
+        self, kept: Log, fresh: Numbered, keys: pa.RecordBatch, span: Span
+    ) -> Log:
+        """What is kept, with the arrivals; their numbers are their weights. They leave when others
+        come, so their times are not kept."""
         count = self.frame.rows
         assert count is not None
+        stays = fresh.number + count > fresh.after[fresh.partition]
+        none = np.zeros(len(stays), np.int64)
         numbered = replace(
-            fresh.arrivals, weight=fresh.number, exp=forever(len(fresh.number))
-        ).keep(fresh.number + count > fresh.after[fresh.partition])
+            fresh.arrivals, ts=none, exp=forever(len(none)), weight=fresh.number, seq=none
+        ).keep(stays)
         if self.partition_by:
-            return self._index(kept).with_more(numbered, span.end).log
+            places = fresh.partition[stays]
+            return self._index(kept).with_sorted(numbered, places, keys, span.end).log
         lively = Log(tuple(c for c in kept.chunks if c.last_due > fresh.after[0]))
         return lively.append(numbered, numbered.weight + count)
 
@@ -86,11 +92,12 @@ class FrameRows:
             numbers = old.weight + count
             old = old.keep((numbers > before[0]) & (numbers <= after[0]))
             return old, np.zeros(len(old), np.int64)
-        touched = np.flatnonzero(run.touched)
-        was, now = before[touched], after[touched]
-        high = np.minimum(now - count, was)
-        old, where = self._index(kept).numbered_within(run.touched_keys, was - count, high)
-        return old, touched[where]
+        high = np.minimum(after - count, before)
+        full = np.flatnonzero(run.touched & (high > 0))
+        keys = take_rows(run.keys, full)
+        low = before[full] - count
+        old, where = self._index(kept).numbered_within(keys, low, high[full])
+        return old, full[where]
 
     def _index(self, kept: Log) -> LastRows:
         count = self.frame.rows
