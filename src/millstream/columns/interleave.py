@@ -34,3 +34,19 @@ def interleaved(groups, turns, first_ends, count):  # type: ignore[no-untyped-de
         event[place[g]] = e
         place[g] += 1
     return event, starts
+
+
+@njit(cache=True)
+def turns_in(instants: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Before which of the instants each end lies: the first that is not before it. Both are sorted.
+
+    >>> turns_in(np.array([1, 4, 4]), np.array([0, 4, 9])).tolist()
+    [0, 1, 3]
+    """
+    turns = np.empty(len(ends), np.int64)
+    at = 0
+    for j in range(len(ends)):
+        while at < len(instants) and instants[at] < ends[j]:
+            at += 1
+        turns[j] = at
+    return turns

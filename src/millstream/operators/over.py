@@ -198,9 +198,7 @@ class Over(Node):
         with the arrival before which it does. In an active frame every event has its own.
         """
         n = len(run.arrivals)
-        turns = run.turns
-        if turns is None:
-            turns = np.searchsorted(run.arrivals.ts, run.ends.exp)
+        turns = run.leaving_before
         instants = np.concatenate([np.arange(n), turns])
         if self.frame.active:
             ends = turns + np.arange(len(turns))

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
-from millstream.columns.interleave import interleaved
+from millstream.columns.interleave import interleaved, turns_in
 from millstream.columns.keys import factorize
 from millstream.columns.order import canonical_order, group_order
 
@@ -134,11 +134,14 @@ class OrderedRun:
     @cached_property
     def order(self) -> Order:
         """The events as a program takes them."""
-        turns = self.turns
-        if turns is None:
-            turns = np.searchsorted(self.arrivals.ts, self.ends.exp)
-        event, starts = interleaved(self.partition, turns, len(self.arrivals), self.partitions)
+        leaving, arrivals = self.leaving_before, len(self.arrivals)
+        event, starts = interleaved(self.partition, leaving, arrivals, self.partitions)
         return Order(event, starts, self.instants, len(self.arrivals))
+
+    @cached_property
+    def leaving_before(self) -> np.ndarray:
+        """Before which arrival each of those that leave does so."""
+        return turns_in(self.arrivals.ts, self.ends.exp) if self.turns is None else self.turns
 
     def numbered(self, before: np.ndarray) -> Numbered:
         """The arrivals with their numbers; `before` is how many every partition has had so far."""
