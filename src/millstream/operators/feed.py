@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.changes import Changes
 from millstream.algebra.facts import Columns
 from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
@@ -156,9 +156,10 @@ class Feed(Node):
         return {**parts, HELD: held}, out
 
     def _rows(self, tuples: Changes, event: np.ndarray, columns: list[pa.Array]) -> Changes:
-        given = take_rows(tuples.rows, event).columns
-        rows = pa.RecordBatch.from_arrays([*given, *columns], schema=self.schema)
-        return Changes.elements(rows, tuples.ts[event], tuples.seq[event])
+        if len(event) != len(tuples) or (event != np.arange(len(event))).any():
+            tuples = tuples.take(event)
+        rows = pa.RecordBatch.from_arrays([*tuples.rows.columns, *columns], schema=self.schema)
+        return Changes.elements(rows, tuples.ts, tuples.seq)
 
     def _held(
         self,

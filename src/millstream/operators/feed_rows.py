@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.columns.keys import factorize
+from millstream.columns.order import is_sorted
 
 THERE = "#there"
 """Whether a row that is held is one: a tuple may have returned none."""
@@ -43,10 +44,20 @@ def product(returned: Sequence[Returned]) -> tuple[np.ndarray, list[pa.Array]]:
 
 def by_event(event: np.ndarray, rows: pa.RecordBatch) -> Returned:
     """What a machine returned, in the order of the events."""
-    if (event[1:] >= event[:-1]).all():
+    if is_sorted(event):
         return Returned(event, rows)
-    order = np.argsort(event, kind="stable")
+    order = _of_permutation(event)
+    order = np.argsort(event, kind="stable") if order is None else order
     return Returned(event[order], take_rows(rows, order))
+
+
+def _of_permutation(event: np.ndarray) -> np.ndarray | None:
+    """The order that sorts events each of which returned one row; None if that is not so."""
+    order = np.full(len(event), -1)
+    if event.max() >= len(event):
+        return None
+    order[event] = np.arange(len(event))
+    return order if (order >= 0).all() else None
 
 
 def last_of_slot(partition: np.ndarray, slot: np.ndarray) -> np.ndarray:

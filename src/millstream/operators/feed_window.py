@@ -68,11 +68,8 @@ class Driven:
         step and after it; `keys` are those of the partitions.
         """
         schema = self.schema(fresh.arrivals.schema)
-        index = LastRows(log, schema, partition_by=self.partition_by, count=self.size)
         touched = np.flatnonzero(fresh.starts[1:] > fresh.starts[:-1])
-        wanted = keys.take(pa.array(touched)) if keys.num_columns else keys
-        low, high = before[touched] - self.size, after[touched] - self.size
-        old, places = index.numbered_within(wanted, low, np.minimum(high, before[touched]))
+        old, places = self._earlier(log, schema, keys, touched, before, after)
         arrivals = with_numbers(_select(fresh.arrivals, self.columns), fresh.number)
         position = self.positions(fresh)
         numbered = replace(arrivals, weight=position, exp=forever(len(arrivals)))
@@ -83,8 +80,38 @@ class Driven:
         turns = fresh.event[driver]
         order = np.lexsort((gone.rows.column(NUMBER).to_numpy(), turns))
         ends = replace(gone, exp=fresh.arrivals.ts[driver], weight=np.ones(len(gone), np.int64))
-        log = index.with_more(numbered.keep(~leaves), 0).log
+        log = self._kept(log, schema, numbered.keep(~leaves), after)
         return log, ends.take(order), turns[order]
+
+    def _index(self, log: Log, schema: pa.Schema) -> LastRows:
+        return LastRows(log, schema, partition_by=self.partition_by, count=self.size)
+
+    def _earlier(
+        self,
+        log: Log,
+        schema: pa.Schema,
+        keys: pa.RecordBatch,
+        touched: np.ndarray,
+        before: np.ndarray,
+        after: np.ndarray,
+    ) -> tuple[Changes, np.ndarray]:
+        """The tuples of earlier steps that leave, and which of the touched partitions each is of.
+        Without partitions they lie in the order in which they leave."""
+        if self.partition_by:
+            low, high = before[touched] - self.size, after[touched] - self.size
+            wanted = keys.take(pa.array(touched))
+            high = np.minimum(high, before[touched])
+            return self._index(log, schema).numbered_within(wanted, low, high)
+        span = Span(int(before[0]), int(after[0]), None)
+        near = log.touching(span.start, span.end)
+        found = [part.within(part.weight + self.size, span) for part in near]
+        old = Changes.concat(found, schema)
+        return old, np.zeros(len(old), np.int64)
+
+    def _kept(self, log: Log, schema: pa.Schema, stays: Changes, after: np.ndarray) -> Log:
+        if self.partition_by:
+            return self._index(log, schema).with_more(stays, 0).log
+        return log.after(int(after[0])).append(stays, stays.weight + self.size)
 
 
 def timed(
