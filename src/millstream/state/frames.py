@@ -62,9 +62,7 @@ class FrameRows:
             turns=turn[order],
         )
 
-    def keep_numbered(
-        self, kept: Log, fresh: Numbered, keys: pa.RecordBatch, span: Span
-    ) -> Log:
+    def keep_numbered(self, kept: Log, fresh: Numbered, keys: pa.RecordBatch, span: Span) -> Log:
         """What is kept, with the arrivals; their numbers are their weights. They leave when others
         come, so their times are not kept."""
         count = self.frame.rows

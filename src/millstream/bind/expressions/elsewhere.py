@@ -12,7 +12,7 @@ from millstream.bind.expressions.vocabulary import UNITS
 from millstream.bind.names.scope import Scope
 from millstream.errors import MillstreamError
 from millstream.lang import to_sql
-from millstream.lang.grammar.elsewhere import UNFOLD, first_rows, without_stream
+from millstream.lang.grammar.elsewhere import UNFOLD, without_stream
 
 Hint = str | Callable[[list[str]], str]
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600}
@@ -125,11 +125,7 @@ COLUMNS = {
 }
 """Columns that other systems have in every table."""
 _NUMBERING = ("row_number", "rank", "dense_rank", "ntile", "percent_rank", "cume_dist")
-_NEIGHBOURS = {
-    "lag": ("the one before", 1, 2, "<"),
-    "lead": ("the one after it, once that is there", 2, 1, ">"),
-}
-"""Which row it is; how many rows there are of x, the row itself, and of y, its neighbour."""
+_NEIGHBOURS = ("lag", "lead")
 
 
 def of_others(node: exp.Column, scope: Scope) -> str | None:
@@ -180,16 +176,14 @@ def refused(
         known = HINTS[name]
         missing.hint = known(said) if callable(known) else known.format(*said, *"abc"[len(said) :])
     elif name in _NEIGHBOURS:
-        missing.hint = _neighbour(name, source_of(node), "", _order(scope))
+        value = said[0] if said else "x"
+        missing.hint = f"The value of the row before is lag({value}) OVER (PARTITION BY …)."
     elif name in _NUMBERING:
-        missing.hint = first_rows(source_of(node), "", "…")
+        called = name if name in _NUMBERING[:3] else "row_number"
+        missing.hint = f"Write {called}() OVER (PARTITION BY …)."
     else:
         return None
     return missing
-
-
-def _order(scope: Scope) -> str:
-    return scope.ordered_by[0] if scope.ordered_by else "ts"
 
 
 def source_of(node: exp.Expr) -> str:
@@ -197,17 +191,6 @@ def source_of(node: exp.Expr) -> str:
     select = node.find_ancestor(exp.Select)
     clause = select.args.get("from_") if select is not None else None
     return clause.this.name or "s" if clause is not None else "s"
-
-
-def _neighbour(called: str, source: str, partition: str, order: str) -> str:
-    """The row before or after each row: the other one of the last two."""
-    by = f"Partition By {partition} " if partition else ""
-    which, first, second, sign = _NEIGHBOURS[called]
-    other = f"{source} [{by}Rows {second}] y"
-    joined = f"JOIN {other} USING ({partition})" if partition else f"CROSS JOIN {other}"
-    return f"Join each row with {which}: FROM {source} [{by}Rows {first}] x {joined} " + (
-        f"WHERE y.{order} {sign} x.{order}."
-    )
 
 
 def _is_unit(node: exp.Expr) -> bool:
