@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def check(
     lines = ["ts,item,price", *(f"{t},{item},{price}" for t, item, price in tuples)]
     (folder / "bids.csv").write_text("\n".join(lines) + "\n")
     views = [f"CREATE VIEW {name} AS {text};" for name, (text, _) in queries.items()]
-    script = STREAM + "\n".join(own.text for own in OWNS) + "\n" + "\n".join(views)
+    defined = [own.text for own in (*OWNS, MAINTAINED, HELD)]
+    script = "\n".join([STREAM, *defined, *views])
     found = run_script(script, folder, some_settings(rng), restart=rng.random() < 0.4)
     for name, (text, expected) in queries.items():
         table = found.get(name)
@@ -94,12 +96,32 @@ def test_calls_on_the_bare_stream_and_in_groups(seed: int, tmp_path: Path) -> No
     check(tmp_path, tuples, queries, seed)
 
 
+MAINTAINED = replace(
+    OWNS[0],
+    name="summed",
+    text=OWNS[0].text[OWNS[0].text.index("WINDOW") :].replace("total", "summed"),
+)
+"""A window version alone, which EXPIRE maintains."""
+
+HELD = Own(
+    "here",
+    """WINDOW AGGREGATE here(x int) : int {
+         TABLE inwindow(v);
+         INITIALIZE : ITERATE : { INSERT INTO RETURN SELECT count(*) FROM inwindow; }
+         EXPIRE : { INSERT INTO RETURN SELECT count(*) - 1 FROM inwindow; }
+       }""",
+    lambda prices: [(len(prices),)],
+    has_base=False,
+)
+"""One that looks at `inwindow`."""
+
+
 @pytest.mark.parametrize("seed", range(CASES // 3))
 def test_groups_of_windows(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed + 20_000)
     tuples = some_tuples(rng)
     queries = {}
-    for i, own in enumerate(rng.sample([OWNS[0], OWNS[1], OWNS[4]], 2)):
+    for i, own in enumerate(rng.sample([OWNS[0], OWNS[1], OWNS[4], MAINTAINED, HELD], 3)):
         length, rows = rng.choice([(rng.randrange(12), None), (None, rng.randrange(1, 7))])
         window = f"Rows {rows}" if length is None else f"Range {length}"
         text = f"SELECT Rstream(item, {own.name}(price)) FROM bids [{window}] GROUP BY item"

@@ -27,6 +27,8 @@ def how_served(plan: Node, settings: Settings) -> Iterator[str]:
             case Recomputed():
                 for call in node.calls:
                     how = "its base version, computed anew for the groups that change"
+                    if node.by_expire:
+                        how = "its window version, maintained by EXPIRE: rows leave in order"
                     yield _line(call, how, node, settings)
 
 

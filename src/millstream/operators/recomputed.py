@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +25,10 @@ from millstream.columns.order import canonical_order
 from millstream.operators.failures import FAILED, failed_rows
 from millstream.operators.fed import FedCall
 from millstream.operators.feed_rows import Returned, by_event, product
+from millstream.operators.maintained import Fold
 from millstream.state.by_key import BagByKey
 from millstream.state.chunks import Log, Part, State
-from millstream.state.events import settled, unfold
+from millstream.state.events import Events, settled, unfold
 from millstream.state.index import Index
 from millstream.state.ordered_run import Order, OrderedRun, keys_of
 
@@ -69,6 +69,8 @@ class Recomputed(Node):
     Law: at τ a group has the combinations of what the calls give when they are fed its rows at τ,
     in the order of time, then of arrival. With `newest`, a call gives what it returns while the
     last row is fed, and by TERMINATE; else all that it returns. A group without rows has none.
+    `by_expire`, a group has what its window version returns at the last event of an instant, being
+    fed what enters and what leaves: rows leave in the order in which they came.
     State: the rows of every group, and the rows that are shown. Cost: for every instant at which
     something enters or leaves a group, the rows of that group.
     """
@@ -76,13 +78,23 @@ class Recomputed(Node):
     keys: tuple[str, ...]
     calls: tuple[FedCall, ...]
     newest: bool
+    by_expire: bool
     input: Node
 
-    state_parts: ClassVar[tuple[StatePart, ...]] = (
-        StatePart("rows", "rows of the groups", Structure.HASH, Extent.ROWS),
-        StatePart("shown", "rows that are shown", Structure.HASH, Extent.GROUPS),
-        ending(),
-    )
+    @property
+    def state_parts(self) -> tuple[StatePart, ...]:  # type: ignore[override]
+        shown = StatePart("shown", "rows that are shown", Structure.HASH, Extent.GROUPS)
+        if not self.by_expire:
+            rows = StatePart("rows", "rows of the groups", Structure.HASH, Extent.ROWS)
+            return (rows, shown, ending())
+        words = "instances of the groups"
+        names = self._fold.kept.parts
+        kept = (StatePart(name, words, Structure.GROUPS, Extent.GROUPS) for name in names)
+        return (*kept, shown, ending())
+
+    @cached_property
+    def _fold(self) -> Fold:
+        return Fold(self._key_schema, self.calls, self.state_layout.native)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -106,7 +118,8 @@ class Recomputed(Node):
     def words(self) -> str:
         calls = ", ".join(call.words(self.time_domain) for call in self.calls)
         by = f"by {', '.join(map(name_text, self.keys))}: " if self.keys else ""
-        return f"{'newest ' if self.newest else ''}{by}{calls}"
+        how = "maintained " if self.by_expire else "newest " if self.newest else ""
+        return f"{how}{by}{calls}"
 
     def lives(self, given: Lifetime) -> Lifetime:
         label = Label(Pattern.WK, "the new rows of a group take the place of the old ones", 4)
@@ -114,6 +127,8 @@ class Recomputed(Node):
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        if self.by_expire:
+            return self._maintained({**state, "due": due}, events)
         if not self.input.is_consolidated:
             events = settled(events)
         index = Index.of(state.get("rows"), self.input_schema)  # type: ignore[arg-type]
@@ -131,12 +146,39 @@ class Recomputed(Node):
         found, columns, failed = self._given(rows, moment, moments, span)
         if failed.num_rows:
             parts[FAILED] = failed
+        parts["shown"], out = self._show(state, run, moments, found, columns)
+        return parts, out
+
+    def _maintained(self, state: State, events: Events) -> Step:
+        """Feed instances what enters and what leaves."""
+        if len(events.starts) + len(events.ends) == 0:
+            return state, Changes.empty(self.schema)
+        run, parts, returned, failures, _ = self._fold.run(state, events)
+        moments = Moments.of(run.partition, run.instants, run.partitions)
+        event, columns = product(returned)
+        group = run.partition[event]
+        found = first_at_least(moments.instant, moments.starts, group, run.instants[event])
+        order = np.argsort(found, kind="stable")
+        columns = [column.take(pa.array(order)) for column in columns]
+        shown, out = self._show(state, run, moments, found[order], columns)
+        if failures:
+            parts[FAILED] = failed_rows(run.arrivals, failures)
+        return {**state, **parts, "shown": shown}, out
+
+    def _show(
+        self,
+        state: State,
+        run: OrderedRun,
+        moments: Moments,
+        found: np.ndarray,
+        columns: list[pa.Array],
+    ) -> tuple[Part, Changes]:
+        """What groups show from now on, and the changes of it."""
         bag = BagByKey(state.get("shown"), self._shown_schema, len(self.keys))
         before = bag.touched(run.touched_keys)
         now = self._shown(run, moments, found, columns)
         out = self._emit(run, moments, found, columns, before)
-        parts["shown"] = bag.after(before, *self._all_shown(before, now, run), False)
-        return parts, out
+        return bag.after(before, *self._all_shown(before, now, run), False), out
 
     def _hashes(self, rows: pa.RecordBatch) -> np.ndarray:
         return hashes_of(rows.select(list(self.keys)).columns, rows.num_rows)
@@ -155,12 +197,13 @@ class Recomputed(Node):
         return every, self._group_of(every.rows, run)
 
     def _group_of(self, rows: pa.RecordBatch, run: OrderedRun) -> np.ndarray:
-        """The group of every row; one after the last for rows of other groups."""
+        """The group of every row; one after the last for rows of groups without events."""
         if not self.keys:
             return np.zeros(rows.num_rows, np.int64)
         both = concat_rows([run.keys, rows.select(list(self.keys))], self._key_schema)
         codes, _ = factorize(both.columns, both.num_rows)
-        return np.minimum(codes[run.partitions :], run.partitions)
+        group = np.minimum(codes[run.partitions :], run.partitions)
+        return np.where(np.append(run.touched, False)[group], group, run.partitions)
 
     def _given(
         self, rows: Changes, moment: np.ndarray, moments: Moments, span: Span

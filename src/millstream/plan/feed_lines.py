@@ -20,12 +20,12 @@ def feed_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 def recomputed_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     """Keys before a colon, and calls."""
-    newest = tokens.has("newest")
+    by_expire, newest = tokens.has("maintained"), tokens.has("newest")
     keys: tuple[str, ...] = ()
     if tokens.has("by"):
         keys = tokens.names()
         tokens.expect(":")
-    return Recomputed(keys, tokens.listed(lambda: _call(tokens, catalog)), newest, below)
+    return Recomputed(keys, tokens.listed(lambda: _call(tokens, catalog)), newest, by_expire, below)
 
 
 def lateral_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:

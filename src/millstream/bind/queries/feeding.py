@@ -15,7 +15,16 @@ from millstream.bind.queries.owns import Asked, Owns, column_name
 from millstream.blocks.derived import over_window
 from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.routine import Routine
-from millstream.operators import Feed, Over, Project, Recomputed
+from millstream.operators import (
+    Feed,
+    Filter,
+    Lateral,
+    Over,
+    Project,
+    Range,
+    Recomputed,
+    Rows,
+)
 from millstream.operators.fed import FedCall
 from millstream.operators.project import handed_on
 
@@ -86,21 +95,39 @@ def recomputed(owns: Owns, plan: Node, keys: Outputs) -> Node:
     Over windows, a call gives what it returns while the newest row is fed.
     """
     values: dict[Expression, str] = {value: name for name, value in keys}
+    by_expire = in_order(plan) and all(returns_on_expire(asked) for asked in owns.asked)
     for asked, number in owns.asked.items():
-        if asked.versions.base is None:
+        if asked.versions.base is None and not by_expire:
             raise not_relational(asked.routine).at(owns.places[number])
         for value in asked.arguments:
             values.setdefault(value, f"#arg{len(values)}")
     calls = []
     for asked, number in owns.asked.items():
-        base = asked.versions.base
-        assert base is not None
-        names = tuple(column_name(number, i) for i in range(len(base.returns)))
+        routine = asked.versions.window if by_expire else asked.versions.base
+        assert routine is not None
+        names = tuple(column_name(number, i) for i in range(len(routine.returns)))
         arguments = tuple(values[value] for value in asked.arguments)
-        calls.append(FedCall(names, base, arguments, ending=Ending.LAST))
+        ending = Ending.NEVER if by_expire else Ending.LAST
+        calls.append(FedCall(names, routine, arguments, ending=ending))
     below = Project(tuple((name, value) for value, name in values.items()), plan)
-    newest = any(node.is_window for node in walk(plan))
-    return Recomputed(tuple(name for name, _ in keys), tuple(calls), newest, below)
+    newest = not by_expire and any(node.is_window for node in walk(plan))
+    return Recomputed(tuple(name for name, _ in keys), tuple(calls), newest, by_expire, below)
+
+
+def returns_on_expire(asked: Asked) -> bool:
+    """Whether its window version says what a group has when a row leaves."""
+    window = asked.versions.window
+    return window is not None and window.returns_on_expire
+
+
+def in_order(plan: Node) -> bool:
+    """Whether rows leave in the order in which they came: those of one window over a stream."""
+    match plan:
+        case Filter() | Project() | Lateral():
+            return in_order(plan.input)
+        case Rows():
+            return not plan.partition_by and plan.slide == 1
+    return isinstance(plan, Range)
 
 
 def _computed(stream: Node, values: Sequence[Expression]) -> tuple[Node, dict[Expression, str]]:
