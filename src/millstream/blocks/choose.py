@@ -58,7 +58,7 @@ class Patient:
         return self.native.takes_leavers
 
     def run(self, fed: Fed, before: Instances, count: int) -> Ran:
-        few = len(fed.order.event) <= FEW and self.spent < PATIENCE
+        few = len(fed.number) <= FEW and self.spent < PATIENCE
         self.made = self.made or not few or self.native.is_made(fed, before)
         if self.made:
             return self.native.run(fed, before, count)

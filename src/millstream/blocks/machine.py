@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from millstream.state.ordered_run import Order
+from millstream.state.ordered_run import InTime, Order
 
 
 class Ending(Enum):
@@ -53,12 +53,13 @@ class Fed:
     """What the instances are fed in a step.
 
     `order` has the events of every instance, in order (see `OrderedRun`): those below
-    `order.arrivals` are tuples that arrive, the others tuples that leave. `arguments` are columns
+    `order.arrivals` are tuples that arrive, the others tuples that leave. Where it is `InTime`, a
+    machine may take the events of all instances as they happened. `arguments` are columns
     by event; `number` is that of the tuple in its partition, by event. `wanted` says by event
     whether what it returns counts; None where all do.
     """
 
-    order: Order
+    order: Order | InTime
     arguments: tuple[pa.Array, ...]
     number: np.ndarray
     wanted: np.ndarray | None = None

@@ -69,8 +69,7 @@ def canonical_order(keys: list[np.ndarray], rows: pa.RecordBatch) -> np.ndarray:
     """
     names = [f"k{i}" for i in range(len(keys))]
     arrays = [pa.array(key) for key in keys]
-    unique = len(keys) > 0 and _strictly_sorted(keys)
-    if unique:
+    if len(keys) == 2 and is_strictly_sorted(*keys):
         return np.arange(len(keys[0]))
     for i, column in enumerate(rows.columns):
         if pa.types.is_null(column.type):
@@ -144,14 +143,9 @@ def _parts(column: pa.Array) -> list[pa.Array]:
 
 
 @njit(cache=True, nogil=True)
-def _strictly_below(a: np.ndarray, b: np.ndarray) -> bool:
+def is_strictly_sorted(a: np.ndarray, b: np.ndarray) -> bool:
+    """True when every pair is greater than the one before it."""
     for i in range(1, len(a)):
         if a[i] < a[i - 1] or (a[i] == a[i - 1] and b[i] <= b[i - 1]):
             return False
     return True
-
-
-def _strictly_sorted(keys: list[np.ndarray]) -> bool:
-    if len(keys) != 2:
-        return False
-    return bool(_strictly_below(keys[0], keys[1]))

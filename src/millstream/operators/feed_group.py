@@ -14,12 +14,13 @@ from millstream.algebra.time import DAWN, Span
 from millstream.blocks.choose import machine_for
 from millstream.blocks.layout import NUMBER, Layout
 from millstream.blocks.machine import Failure, Fed, Frame, Machine
+from millstream.columns.followed import counted_up
 from millstream.operators.fed import FedCall
 from millstream.operators.feed_instances import Kept
 from millstream.operators.feed_rows import Returned, by_event, last_of_slot
 from millstream.operators.feed_window import Driven, timed, with_numbers
 from millstream.state.chunks import Log, Part, State
-from millstream.state.ordered_run import Numbered, OrderedRun, keys_of
+from millstream.state.ordered_run import InTime, OrderedRun, keys_of
 
 SLOT = "#slot"
 
@@ -124,11 +125,11 @@ class Group:
         known = self.kept.stored(state).touched(keys_of(names, arrivals, none))
         run = OrderedRun.of(known, names, arrivals, none)
         before = run.slot(known, "#count")
-        fresh = run.numbered(before)
-        number = _by_event(fresh)
-        numbers, parts = [fresh.after], dict[str, Part]()
+        number, after = counted_up(run.partition, before)
+        numbers, parts = [after], dict[str, Part]()
         whole, driven = run, self.driven
         if driven is not None:
+            fresh = run.numbered(before)
             earlier, newest = before, fresh.after
             if driven.rows is None:
                 earlier = run.slot(known, "#last", DAWN)
@@ -159,13 +160,12 @@ class Group:
         touched = keys_of(names, arrivals, due)
         known = self.kept.stored(state).touched(touched)
         first = OrderedRun.of(known, names, arrivals, arrivals.slice(0, 0))
-        before = first.slot(known, "#count")
-        fresh = first.numbered(before)
-        numbered = with_numbers(arrivals, _by_event(fresh))
+        fresh, after = counted_up(first.partition, first.slot(known, "#count"))
+        numbered = with_numbers(arrivals, fresh)
         log, ends = timed(log, numbered, frame.length, span, layout.buffer)
         run = OrderedRun.of(known, names, numbered, ends)
         number = run.column(NUMBER).to_numpy()
-        parts, returned, failed = self._run(state, known, run, run, number, [fresh.after])
+        parts, returned, failed = self._run(state, known, run, run, number, [after])
         yields = np.ones(len(arrivals), np.bool_)
         left = ends.with_rows(ends.rows.select(arrivals.schema.names))
         return {**parts, self.tuples: log}, returned, left, yields, failed
@@ -183,9 +183,8 @@ class Group:
         counted = self._counted
         known = counted.stored(state).touched(keys_of(names, arrivals, none))
         first = OrderedRun.of(known, names, arrivals, none)
-        fresh = first.numbered(first.slot(known, "#count"))
-        number = _by_event(fresh)
-        parts = counted.after(state, known, first, [fresh.after], [], [])
+        number, after = counted_up(first.partition, first.slot(known, "#count"))
+        parts = counted.after(state, known, first, [after], [], [])
         slot = (number - 1) // call.slide
         held = (number - 1) % call.slide >= call.slide - call.frame.rows
         places = np.flatnonzero(held)
@@ -196,7 +195,7 @@ class Group:
         ends = number[places] % call.slide == 0
         over = np.zeros(run.partitions, np.bool_)
         over[run.partition[ends]] = True
-        tally = run.numbered(run.slot(there, "#count")).after
+        _, tally = counted_up(run.partition, run.slot(there, "#count"))
         more, returned, failed = self._run(
             state, there, run, run, number[places], [tally], ends, over
         )
@@ -224,8 +223,9 @@ class Group:
             every = number if len(run) == len(number) else _all_numbers(run, number)
             counts = self._wanted(call, run, every) if wanted is None else wanted
             arguments = tuple(run.column(name) for name in call.arguments)
+            order = InTime(run) if run.keys.num_columns else run.order
             ran = machine.run(
-                Fed(run.order, arguments, every, counts), instances[i], run.partitions
+                Fed(order, arguments, every, counts), instances[i], run.partitions
             )
             after.append(ran.after)
             returned.append(by_event(ran.event, ran.rows))
@@ -267,13 +267,6 @@ def _yielding(call: FedCall, run: OrderedRun, number: np.ndarray) -> np.ndarray:
         return number % call.slide == 0
     count = len(run.arrivals)
     return last_of_slot(run.partition[:count], slots_of(run.arrivals.ts, call.slide))
-
-
-def _by_event(fresh: Numbered) -> np.ndarray:
-    """The number of every arrival, in the order of time."""
-    number = np.empty(len(fresh.number), np.int64)
-    number[fresh.event] = fresh.number
-    return number
 
 
 def _all_numbers(run: OrderedRun, number: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.columns.interleave import interleaved, turns_in
 from millstream.columns.keys import factorize
-from millstream.columns.order import canonical_order, group_order
+from millstream.columns.order import canonical_order, group_order, is_strictly_sorted
 
 
 class Order(NamedTuple):
@@ -32,6 +32,43 @@ class Order(NamedTuple):
     starts: np.ndarray
     instant: np.ndarray
     arrivals: int
+
+
+@dataclass(frozen=True, eq=False)
+class InTime:
+    """The order of a run for programs that keep all partitions at hand: events in the order of
+    time alone (`sequence`), each with its partition. What an `Order` says is there, too, sorted
+    when it is first asked for."""
+
+    run: OrderedRun
+
+    @property
+    def partition(self) -> np.ndarray:
+        return self.run.partition
+
+    @property
+    def sequence(self) -> np.ndarray:
+        run = self.run
+        if len(run) == len(run.arrivals):
+            return np.arange(len(run))
+        together = np.zeros(len(run), np.int64)
+        return interleaved(together, run.leaving_before, len(run.arrivals), 1)[0]
+
+    @property
+    def instant(self) -> np.ndarray:
+        return self.run.instants
+
+    @property
+    def arrivals(self) -> int:
+        return len(self.run.arrivals)
+
+    @property
+    def event(self) -> np.ndarray:
+        return self.run.order.event
+
+    @property
+    def starts(self) -> np.ndarray:
+        return self.run.order.starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +231,10 @@ def keys_of(names: Sequence[str], arrivals: Changes, ends: Changes) -> pa.Record
 
 def in_order_of_arrival(changes: Changes) -> Changes:
     """Sorted by ts, then arrival; rows that are equal in both, by their values."""
-    return changes.take(canonical_order([changes.ts, changes.arrival], changes.rows))
+    arrival = changes.arrival
+    if is_strictly_sorted(changes.ts, arrival):
+        return changes
+    return changes.take(canonical_order([changes.ts, arrival], changes.rows))
 
 
 def in_order_of_leaving(ends: Changes) -> Changes:

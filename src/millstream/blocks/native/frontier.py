@@ -77,9 +77,12 @@ class Frontier:
 
     @property
     def takes(self) -> list[Parameter]:
+        if self.program.variant.in_time:
+            roles = [("event", "sequence"), ("partition", "partition")]
+        else:
+            roles = [("event", "event"), ("starts", "starts")]
         found = [
-            Parameter("event", "np.int64", "event"),
-            Parameter("starts", "np.int64", "starts"),
+            *(Parameter(name, "np.int64", role) for name, role in roles),
             Parameter("instant", "np.int64", "instant"),
             Parameter("number", "np.int64", "number"),
             Parameter("arrivals", "int", "arrivals"),

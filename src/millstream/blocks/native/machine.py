@@ -19,6 +19,7 @@ from millstream.blocks.native.place import Variant
 from millstream.blocks.native.program import written
 from millstream.blocks.native.runtime import gathered
 from millstream.blocks.routine import INWINDOW, Routine
+from millstream.state.ordered_run import InTime
 
 UNBOUNDED = Frame()
 
@@ -73,11 +74,17 @@ class NativeMachine:
 
     def _program(self, fed: Fed, before: Instances) -> Written:
         """The program for columns without NULLs, if these are."""
-        counts = fed.wanted is not None
-        program = program_of(self.routine, self.ending, self.frame, Variant(wanted=counts))
+        counts, timely = fed.wanted is not None, self._takes_as_they_happen(fed)
+        plain = Variant(wanted=counts, in_time=timely)
+        program = program_of(self.routine, self.ending, self.frame, plain)
         if any(column.null_count for column in fed.arguments) or self._unforeseen(program, before):
-            return program_of(self.routine, self.ending, self.frame, Variant(True, counts))
+            return program_of(self.routine, self.ending, self.frame, Variant(True, counts, timely))
         return program
+
+    def _takes_as_they_happen(self, fed: Fed) -> bool:
+        """With nothing but slots to keep, events need not be sorted by instance."""
+        timely = isinstance(fed.order, InTime) and not self.layout.tables
+        return timely and self.ending is not Ending.LAST
 
     def _unforeseen(self, program: Written, before: Instances) -> bool:
         """Whether a stored column holds a NULL that the program does not look for."""
@@ -143,7 +150,7 @@ class _Step:
     def _array(self, parameter: Parameter) -> Any:
         fed, of = self.fed, parameter.of
         match parameter.role:
-            case "event" | "starts" | "instant":
+            case "event" | "starts" | "instant" | "sequence" | "partition":
                 return getattr(fed.order, parameter.role)
             case "arrivals":
                 return fed.order.arrivals

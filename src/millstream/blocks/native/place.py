@@ -21,10 +21,16 @@ Sink = Callable[["Place", Sequence[Value]], None]
 @dataclass(frozen=True)
 class Variant:
     """What a program may rely on: that no argument and no stored value is NULL, and that all
-    results count."""
+    results count. `in_time` says that it takes the events of all instances as they happen."""
 
     nulls: bool = False
     wanted: bool = False
+    in_time: bool = False
+
+    @property
+    def loops(self) -> int:
+        """How many loops are open where an event is taken."""
+        return 1 if self.in_time else 2
 
 
 @dataclass(eq=False)

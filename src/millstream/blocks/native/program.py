@@ -87,15 +87,10 @@ class _Writing:
     def whole(self) -> Written:
         w = self.w
         w.depth = 1
-        with w.block("for p in range(len(starts) - 1)"):
-            self._load()
-            with w.block("for j in range(starts[p], starts[p + 1])"):
-                w.line("e = event[j]")
-                self._event()
-            if self.ending is Ending.LAST and self.routine.terminate:
-                with w.block("if begun and starts[p] < starts[p + 1]"):
-                    self._terminate()
-            self._store()
+        if self.variant.in_time:
+            self._all_in_time()
+        else:
+            self._one_after_another()
         size = f"{self.most} * len(event) + 1" if self.most > 1 else "len(event) + 1"
         return Written(
             self.frontier.text(f"max(16, {size})" if self.grows else size),
@@ -106,6 +101,29 @@ class _Writing:
             tuple(self.program.stored),
             self.program.orders_texts,
         )
+
+    def _one_after_another(self) -> None:
+        """The events of an instance, then those of the next."""
+        w = self.w
+        with w.block("for p in range(len(starts) - 1)"):
+            self._load()
+            with w.block("for j in range(starts[p], starts[p + 1])"):
+                w.line("e = event[j]")
+                self._event()
+            if self.ending is Ending.LAST and self.routine.terminate:
+                with w.block("if begun and starts[p] < starts[p + 1]"):
+                    self._terminate()
+            self._store()
+
+    def _all_in_time(self) -> None:
+        """The events of all instances as they happen: slots are loaded and stored for each."""
+        w = self.w
+        with w.block("for j in range(len(event))"):
+            w.line("e = event[j]")
+            w.line("p = partition[e]")
+            self._load()
+            self._event()
+            self._store()
 
     # One event
 
@@ -252,10 +270,10 @@ class _Writing:
         if not self.counts:
             return
         with w.when("wanted[e]" if self.variant.wanted else "True"):
-            if w.loops > 2:
+            if w.loops > self.variant.loops:
                 self.grows = True
             self.sites += 1
-            if w.loops > 2:
+            if w.loops > self.variant.loops:
                 with w.block("if r == len(r_event)"):
                     for name, _ in self.frontier.returned:
                         w.line(f"{name} = grown({name}, 2 * len({name}))")
