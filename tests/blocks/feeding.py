@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.blocks.machine import Ending, Fed, Frame, Instances
-from millstream.state.ordered_run import Order
+from millstream.state.ordered_run import InTime, Order
 
 Returned = list[tuple[int, bool, tuple[Any, ...]]]
 """The tuple that returned a row, whether it did so by leaving, and the row."""
@@ -62,8 +62,10 @@ def returned(
     tuples: Sequence[Tuple],
     cuts: Sequence[int] = (),
     wanted: set[int] | None = None,
+    in_time: bool = False,
 ) -> Returned:
-    """What a machine returns for tuples in the order of time, fed in steps between the cuts."""
+    """What a machine returns for tuples in the order of time, fed in steps between the cuts; it
+    may be told the order of all partitions together."""
     events = events_of(tuples, machine.frame, machine.takes_leavers)
     bounds = [0, *sorted(c for c in cuts if c < len(events)), len(events)]
     known: dict[int, int] = {}
@@ -71,7 +73,7 @@ def returned(
     out: Returned = []
     for start, stop in pairwise(bounds):
         step = events[start:stop]
-        kept, rows = _step(machine, tuples, step, known, kept, wanted)
+        kept, rows = _step(machine, tuples, step, known, kept, wanted, in_time)
         out += rows
     return out
 
@@ -90,7 +92,7 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
 
 
-def _step(machine, tuples, step, known, kept, wanted):
+def _step(machine, tuples, step, known, kept, wanted, in_time):
     arriving = [e for e in step if not e.leaves]
     numbered = arriving + [e for e in step if e.leaves]
     for event in arriving:
@@ -105,8 +107,9 @@ def _step(machine, tuples, step, known, kept, wanted):
         pa.array([row[i] for row in rows], kind)
         for i, (_, kind) in enumerate(machine.routine.arguments)
     )
+    by_partition = Order(order, starts, instants, len(arriving))
     fed = Fed(
-        Order(order, starts, instants, len(arriving)),
+        _together(by_partition, step, place, owner) if in_time else by_partition,
         arguments,
         np.array([e.number for e in numbered], np.int64),
         None if wanted is None else np.array([e.tuple in wanted for e in numbered], np.bool_),
@@ -118,6 +121,15 @@ def _step(machine, tuples, step, known, kept, wanted):
         for e, row in zip(ran.event.tolist(), given)
     ]
     return ran.after, found
+
+
+def _together(order: Order, step, place, owner) -> InTime:
+    """The same events as they happened."""
+    partition = np.zeros(len(step), np.int64)
+    partition[[place[e] for e in step]] = owner
+    ahead = np.cumsum([not e.leaves for e in step], dtype=np.int64)
+    turns = ahead[[e.leaves for e in step]]
+    return InTime(partition, turns, order.instant, order.arrivals, len(order.starts) - 1)
 
 
 def answer(machine, tuples: Sequence[Tuple]) -> list[tuple[Any, ...]]:

@@ -43,9 +43,10 @@ def check(seed: int) -> bool:
     cuts = [] if ending is Ending.LAST else cuts
     if why_not(routine, ending, frame) is not None:
         return False
+    in_time = rng.random() < 0.5
     expected = returned(GeneralMachine(routine, ending, frame), tuples, cuts, chosen)
     try:
-        found = returned(NativeMachine(routine, ending, frame), tuples, cuts, chosen)
+        found = returned(NativeMachine(routine, ending, frame), tuples, cuts, chosen, in_time)
     except ZeroDivisionError:  # of interpreted programs: machine code gives infinity
         return False
     context = f"seed {seed}, {frame}, {ending}, cuts {cuts}\n{routine.described}\n{tuples}"

@@ -20,7 +20,7 @@ from millstream.operators.feed_instances import Kept
 from millstream.operators.feed_rows import Returned, by_event, last_of_slot
 from millstream.operators.feed_window import Driven, timed, with_numbers
 from millstream.state.chunks import Log, Part, State
-from millstream.state.ordered_run import InTime, OrderedRun, keys_of
+from millstream.state.ordered_run import OrderedRun, keys_of
 
 SLOT = "#slot"
 
@@ -223,7 +223,7 @@ class Group:
             every = number if len(run) == len(number) else _all_numbers(run, number)
             counts = self._wanted(call, run, every) if wanted is None else wanted
             arguments = tuple(run.column(name) for name in call.arguments)
-            order = InTime(run) if run.keys.num_columns else run.order
+            order = run.in_time if run.keys.num_columns else run.order
             ran = machine.run(
                 Fed(order, arguments, every, counts), instances[i], run.partitions
             )

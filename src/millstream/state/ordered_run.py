@@ -36,39 +36,37 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class InTime:
-    """The order of a run for programs that keep all partitions at hand: events in the order of
-    time alone (`sequence`), each with its partition. What an `Order` says is there, too, sorted
-    when it is first asked for."""
+    """The same for programs that keep all partitions at hand: events as they happen (`sequence`),
+    with the partition of each by its number. They are sorted by partition when that is asked for.
 
-    run: OrderedRun
+    `turns` says before which arrival each of those that leave does so.
+    """
 
-    @property
-    def partition(self) -> np.ndarray:
-        return self.run.partition
+    partition: np.ndarray
+    turns: np.ndarray
+    instant: np.ndarray
+    arrivals: int
+    partitions: int
 
     @property
     def sequence(self) -> np.ndarray:
-        run = self.run
-        if len(run) == len(run.arrivals):
-            return np.arange(len(run))
-        together = np.zeros(len(run), np.int64)
-        return interleaved(together, run.leaving_before, len(run.arrivals), 1)[0]
-
-    @property
-    def instant(self) -> np.ndarray:
-        return self.run.instants
-
-    @property
-    def arrivals(self) -> int:
-        return len(self.run.arrivals)
+        if len(self.turns) == 0:
+            return np.arange(self.arrivals)
+        together = np.zeros(len(self.partition), np.int64)
+        return interleaved(together, self.turns, self.arrivals, 1)[0]
 
     @property
     def event(self) -> np.ndarray:
-        return self.run.order.event
+        return self.order.event
 
     @property
     def starts(self) -> np.ndarray:
-        return self.run.order.starts
+        return self.order.starts
+
+    @cached_property
+    def order(self) -> Order:
+        event, starts = interleaved(self.partition, self.turns, self.arrivals, self.partitions)
+        return Order(event, starts, self.instant, self.arrivals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +148,8 @@ class OrderedRun:
     @cached_property
     def instants(self) -> np.ndarray:
         """When every event happens."""
+        if len(self.ends) == 0:
+            return self.arrivals.ts
         return np.concatenate([self.arrivals.ts, self.ends.exp])
 
     @cached_property
@@ -171,9 +171,13 @@ class OrderedRun:
     @cached_property
     def order(self) -> Order:
         """The events as a program takes them."""
-        leaving, arrivals = self.leaving_before, len(self.arrivals)
-        event, starts = interleaved(self.partition, leaving, arrivals, self.partitions)
-        return Order(event, starts, self.instants, len(self.arrivals))
+        return self.in_time.order
+
+    @cached_property
+    def in_time(self) -> InTime:
+        """The events as they happen."""
+        turns, arrivals = self.leaving_before, len(self.arrivals)
+        return InTime(self.partition, turns, self.instants, arrivals, self.partitions)
 
     @cached_property
     def leaving_before(self) -> np.ndarray:
