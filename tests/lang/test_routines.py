@@ -23,7 +23,7 @@ CASES = [
         "EXPIRE : { } }",
     ),
     (
-        "FUNCTION f() : (a int) { TABLE t(a int, b int) BTREE INDEX (a) INDEX (a, b) AS "
+        "FUNCTION f() : (a int) { TABLE t(a int, b int) BTREE (a) INDEX (a, b) AS "
         "SELECT 1, 2; TABLE u(a int) AS VALUES (1), (2); LOAD FROM 'x.csv' INTO t; "
         "INSERT INTO RETURN(a) (SELECT a FROM t) }",
         "CREATE FUNCTION f() : (a int) { TABLE t(a int, b int) BTREE INDEX (a) INDEX (a, b) AS "

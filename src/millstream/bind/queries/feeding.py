@@ -6,18 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from millstream.algebra.expressions import Column, Expression
+import pyarrow as pa
+
+from millstream.algebra.expressions import Column, Expression, conjunction
 from millstream.algebra.frame import Units
 from millstream.algebra.node import Node, transform, walk
 from millstream.bind.expressions.own_messages import no_expiry, not_relational
 from millstream.bind.queries.items import Outputs
 from millstream.bind.queries.owns import Asked, Owns, column_name
+from millstream.bind.subqueries.correlation import same
 from millstream.blocks.derived import over_window
 from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.routine import Routine
 from millstream.operators import (
     Feed,
     Filter,
+    GroupBy,
+    Join,
     Lateral,
     Over,
     Project,
@@ -128,6 +133,23 @@ def in_order(plan: Node) -> bool:
         case Rows():
             return not plan.partition_by and plan.slide == 1
     return isinstance(plan, Range)
+
+
+def beside_groups_of(own: Node, grouped: GroupBy) -> Node:
+    """What calls of one's own give for the groups of a relation, beside the built-in aggregates
+    of the same groups."""
+    names = {name: f"#in{i}" for i, name in enumerate(grouped.keys)}
+    outputs = [(names.get(f.name, f.name), Column(f.name, f.type)) for f in grouped.schema]
+    kinds = {name: grouped.schema.field(name).type for name in names}
+    condition = conjunction(
+        [
+            same(Column(name, kinds[name]), Column(there, kinds[name]))
+            for name, there in names.items()
+        ]
+    )
+    both = Join(condition, own, Project(tuple(outputs), grouped))
+    kept = [field for field in both.schema if field.name not in names.values()]
+    return Project(handed_on(pa.schema(kept)), both)
 
 
 def _computed(stream: Node, values: Sequence[Expression]) -> tuple[Node, dict[Expression, str]]:

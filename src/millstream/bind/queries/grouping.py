@@ -159,6 +159,11 @@ def after_grouping(
     return result
 
 
+def of_nothing(call: AggregateCall) -> Expression:
+    """What an aggregate gives for no rows."""
+    return Literal(call.aggregate.of_nothing, call.type)
+
+
 def ungrouped(
     name: str, node: exp.Expr, expressions: Expressions, grouped: bool
 ) -> MillstreamError:

@@ -9,7 +9,6 @@ from typing import Protocol
 from sqlglot import exp
 
 from millstream.aggregates.aggregate import Aggregate
-from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import (
     Column,
     Expression,
@@ -32,9 +31,9 @@ from millstream.bind.names.trees import (
     is_query,
     own_parts,
 )
-from millstream.bind.queries.feeding import fed, recomputed
+from millstream.bind.queries.feeding import beside_groups_of, fed, recomputed
 from millstream.bind.queries.frames import as_stream, is_over_stream
-from millstream.bind.queries.grouping import Grouping, after_grouping
+from millstream.bind.queries.grouping import Grouping, after_grouping, of_nothing
 from millstream.bind.queries.items import Item, Outputs, aliases_of, bind_items
 from millstream.bind.queries.keys import bind_keys
 from millstream.bind.queries.ordering import Ordering, bind_ordering
@@ -42,6 +41,7 @@ from millstream.bind.queries.overs import Overs
 from millstream.bind.queries.owns import Owns
 from millstream.bind.queries.select_checks import (
     check_aggregates,
+    check_alone,
     check_ordering,
     check_over,
     check_owns,
@@ -145,7 +145,7 @@ class Select:
         plan = self._input(where)
         if owns.asked:
             check_owns(self.node, owns, grouping, self.outer, self.text)
-            own = self._owned(plan, owns, items, wanted, having)
+            own = self._owned(plan, owns, grouping, items, wanted, having)
             return self._finished(own, ordering)
         if overs.windows:
             check_over(self.node, overs, grouping, self.outer, self.text)
@@ -162,6 +162,7 @@ class Select:
         self,
         plan: Node | None,
         owns: Owns,
+        grouping: Grouping,
         items: list[Item],
         wanted: tuple[Item, ...],
         having: Conditions,
@@ -171,9 +172,12 @@ class Select:
         group, plan = self.node.args.get("group"), self._there(plan)
         keys = bind_keys(group, items, self._expressions("GROUP BY"))
         if owns.is_fed(plan):
+            check_alone(owns, grouping)
             result: Node = Unbounded(fed(owns, self._stream(plan), keys))
         else:
             result = recomputed(owns, plan, keys)
+            if grouping.calls:
+                result = beside_groups_of(result, self._groups(plan, grouping, keys))
             group = group or True
 
         def after(node: exp.Expr | None) -> Translate:
@@ -313,13 +317,10 @@ class Select:
     ) -> Answer:
         group, clause = self.node.args.get("group"), self.node.args.get("having")
         keys = (*self._domain, *bind_keys(group, items, self._expressions("GROUP BY")))
-        below = Attachment(plan, self.subqueries.hidden, _unchanged)
-        by = tuple((name, below.value(value)) for name, value in keys)
-        grouping.arguments = {n: below.value(value) for n, value in grouping.arguments.items()}
-        grouped = grouping.plan(self._there(below.plan), by)
+        grouped = self._groups(plan, grouping, keys)
         result: Node = grouped
         if self.outer is not None and group is None:
-            result = completed(grouped, self.outer.hole, [_of_nothing(c) for c in grouped.calls])
+            result = completed(grouped, self.outer.hole, [of_nothing(c) for c in grouped.calls])
 
         expressions = grouping.expressions
 
@@ -340,6 +341,12 @@ class Select:
         if self.outer is not None and clause is None and _is_null_of_nothing(ready, grouped):
             sparse = self._projected(grouped, ready, after(self.node))
         return Answer(projected, True, clause is None, sparse)
+
+    def _groups(self, plan: Node | None, grouping: Grouping, keys: Outputs) -> GroupBy:
+        below = Attachment(plan, self.subqueries.hidden, _unchanged)
+        by = tuple((name, below.value(value)) for name, value in keys)
+        grouping.arguments = {n: below.value(value) for n, value in grouping.arguments.items()}
+        return grouping.plan(self._there(below.plan), by)
 
     def _projected(self, plan: Node | None, items: Sequence[Item], translate: Translate) -> Node:
         """The values of the items, those of subqueries in them too."""
@@ -384,11 +391,6 @@ def _some(outputs: Sequence[tuple[str, Expression]], plan: Node) -> Node:
     if outputs:
         return Project(tuple(outputs), plan)
     return Distinct(Project((("#in0", Literal(1, INTEGER)),), plan))
-
-
-def _of_nothing(call: AggregateCall) -> Expression:
-    """What an aggregate gives for no rows."""
-    return Literal(call.aggregate.of_nothing, call.type)
 
 
 def _is_null_of_nothing(items: Sequence[Item], grouped: GroupBy) -> bool:

@@ -67,10 +67,16 @@ def check_owns(
     frames = [w.frame for w in every if w is not None]
     if len(every) > 1 and not all(frame.plain for frame in frames):
         raise several_windows().at(place)
-    if grouping.calls:
-        raise beside("a built-in aggregate", routine).at(place)
     if owns.overs.windows and any(frame.active for frame in frames):
         raise beside_active(routine).at(place)
+
+
+def check_alone(owns: Owns, grouping: Grouping) -> None:
+    """Fed a stream, aggregates of one's own stand beside no built-in one of a group."""
+    if grouping.calls:
+        number = next(iter(owns.places))
+        routine = next(iter(owns.asked)).routine
+        raise beside("a built-in aggregate", routine).at(owns.places[number])
 
 
 def check_over(

@@ -15,6 +15,7 @@ from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import and_parts, has_query
 from millstream.bind.names.words import find_word
 from millstream.bind.relations.entries import Entry
+from millstream.bind.relations.laterals import Routines
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import name_place_of, place_of
 
@@ -35,6 +36,7 @@ class JoinConditions:
 
     text: str
     notices: list[Notice] = field(default_factory=list)
+    routines: Routines = lambda name: None
 
     def between(
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str
@@ -66,7 +68,7 @@ class JoinConditions:
         node = join.args.get("on")
         if node is None:
             return scope, On()
-        binder = Expressions(scope, self.text, "ON", notices=self.notices)
+        binder = Expressions(scope, self.text, "ON", notices=self.notices, routines=self.routines)
         if not has_query(node):
             return scope, On(tuple(conjuncts(binder.condition(node, "ON"))))
         parts = and_parts(node)

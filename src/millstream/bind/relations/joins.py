@@ -22,6 +22,7 @@ from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.join_conditions import JoinConditions
+from millstream.bind.relations.laterals import Routines
 from millstream.bind.relations.placing import merged, placed, renamed
 from millstream.bind.relations.times import check_times
 from millstream.errors import MillstreamError, Notice
@@ -48,10 +49,11 @@ class Joins:
     test: Test
     where: exp.Expr | None = None
     notices: list[Notice] = field(default_factory=list)
+    routines: Routines = lambda name: None
 
     @property
     def conditions(self) -> JoinConditions:
-        return JoinConditions(self.text, self.notices)
+        return JoinConditions(self.text, self.notices, self.routines)
 
     def combine(self, entries: list[tuple[exp.Join | None, Entry]]) -> Joined:
         """The entries, each with the join that it stands in, as one plan.

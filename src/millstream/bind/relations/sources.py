@@ -92,7 +92,8 @@ class Sources:
         if joined is not None:
             first = Entry("the entries before it", entries[0][1].node, joined.scope, joined.plan)
             entries = [(None, first), *entries]
-        return Joins(self.text, self.test, where, self.notices).combine(entries), streams
+        joins = Joins(self.text, self.test, where, self.notices, self.catalog.versions)
+        return joins.combine(entries), streams
 
     def _notice_alone(self, entries: list[Entry]) -> None:
         """A table that is not retroactive, and meets no stream, is a relation like any other."""

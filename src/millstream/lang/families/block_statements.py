@@ -71,6 +71,9 @@ def read_local_table(parser: Grammar, first: Token) -> LocalTableDef:
         word = parser.current
         if parser.take_word(*_STORED):
             stored = parser.previous.text.lower()
+            if parser.at(TokenType.L_PAREN):
+                indexes.append(parser.read_names())
+                places.append(parser.since(word))
         elif parser.take_word("INDEX"):
             indexes.append(parser.read_names())
             places.append(parser.since(word))
