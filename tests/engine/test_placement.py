@@ -47,6 +47,15 @@ def test_what_was_measured_decides():
     assert heavy.choose(AUTO, tasks(rows)) == DRIVER
 
 
+def test_threads_that_wait_for_each_other_send_large_batches_away():
+    rows = 20_000_000
+    both = Placement(cores=2, threads=2).after(DRIVER, 1_000_000, 0.5, busy=1.8)
+    assert both.choose(AUTO, tasks(rows)) == DRIVER
+    one = Placement(cores=2, threads=2).after(DRIVER, 1_000_000, 0.5, busy=1.0)
+    assert one.choose(AUTO, tasks(rows)) == EXECUTORS
+    assert one.choose(AUTO, tasks(10_000)) == DRIVER
+
+
 def test_a_pace_is_learnt_from_batches():
     true, known = Pace(0.3, 2e-6), Pace(0.02, 0.4e-6)
     for turn in range(200):

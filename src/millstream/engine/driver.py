@@ -104,7 +104,7 @@ class Driver:
 
         `known` are its read tasks where others than the carrier hand them out.
         """
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         self.sources = sources
         work = self.begin(number, tasks)
         read = [s for task in (work.batch.tasks if known is None else known) for s in task.slices]
@@ -114,7 +114,8 @@ class Driver:
         report = self.finish(work, messages, planned, started, carried)
         if report is None:
             return None
-        self.placement = self.placement.after(carrier.place, report.rows, report.seconds)
+        busy = (time.process_time() - worked) / max(report.seconds, 1e-3)
+        self.placement = self.placement.after(carrier.place, report.rows, report.seconds, busy)
         return replace(report, place=carrier.place)
 
     def batch_rows(self, placement: str) -> int:

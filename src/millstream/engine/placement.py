@@ -85,6 +85,9 @@ class Placement:
     threads: int = 1
     driver: Pace = Pace(0.02, 0.2e-6)
     executors: Pace | None = None
+    busy: float | None = None
+    """How many cores a large batch has kept busy in the driver, once that was measured: threads of
+    one process wait for each other, the more so the more small operators a plan has."""
     typical: int = 0
     """The rows of the last batch: what is expected of tasks that do not know their rows."""
 
@@ -101,7 +104,8 @@ class Placement:
         """The measured pace of the executors, or what the driver's says of it."""
         if self.executors is not None:
             return self.executors
-        side_by_side = max(1.0, self.cores * SHARED / self.threads)
+        busy = max(1.0, self.threads * SHARED) if self.busy is None else self.busy
+        side_by_side = max(1.0, self.cores * SHARED / busy)
         return Pace(self.driver.fixed + TRAVEL, self.driver.per_row / side_by_side)
 
     def limit(self, asked: str, most: int) -> int:
@@ -118,12 +122,15 @@ class Placement:
         best = min(paces, key=lambda pace: pace.seconds(sizes[pace]) / sizes[pace])
         return max(1, min(sizes[best], max(FIRST, self.typical * GROWS), most))
 
-    def after(self, place: str, rows: int, seconds: float) -> Placement:
-        """What is known after a batch. The first one of the executors tells nothing: workers start
-        and code is compiled."""
+    def after(self, place: str, rows: int, seconds: float, busy: float | None = None) -> Placement:
+        """What is known after a batch, which has kept so many cores of this process busy. The first
+        one of the executors tells nothing: workers start and code is compiled."""
         known = replace(self, typical=rows)
         if place == DRIVER:
-            return replace(known, driver=self.driver.after(rows, seconds))
+            large = busy is not None and rows * self.driver.per_row > self.driver.fixed
+            mixed = busy if self.busy is None or busy is None else (self.busy + busy) / 2
+            told = replace(known, driver=self.driver.after(rows, seconds))
+            return replace(told, busy=mixed) if large else told
         first = self.executors is None
         there = self.executors_pace if first else self.executors_pace.after(rows, seconds)
         return replace(known, executors=there)
