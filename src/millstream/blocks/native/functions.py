@@ -79,6 +79,8 @@ def _add(place: Place, call: Call, values: Sequence[Value]) -> Value:
     if call.type == DOUBLE:
         return Value(f"({x.code} + {y.code})", all_valid(x, y))
     if y.code.isdigit():
+        if x.small:
+            return Value(f"({x.code} + {y.code})", both(x.valid, y.valid))
         x = place.w.fixed(x)
         fits = f"{x.code} <= {LARGEST - int(y.code)}"
         return Value(f"({x.code} + {y.code})", both(x.valid, y.valid, fits))
@@ -90,6 +92,8 @@ def _subtract(place: Place, call: Call, values: Sequence[Value]) -> Value:
     if call.type == DOUBLE:
         return Value(f"({x.code} - {y.code})", all_valid(x, y))
     if y.code.isdigit():
+        if x.small:
+            return Value(f"({x.code} - {y.code})", both(x.valid, y.valid))
         x = place.w.fixed(x)
         fits = f"{x.code} >= {int(y.code) - LARGEST}"
         return Value(f"({x.code} - {y.code})", both(x.valid, y.valid, fits))
@@ -110,17 +114,24 @@ def _multiply(place: Place, call: Call, values: Sequence[Value]) -> Value:
     return _checked(place, "product", x, y)
 
 
+def _not_zero(value: Value) -> str | None:
+    """Code of whether a divisor is not 0; None for a literal that is not."""
+    literal = value.code.replace(".", "", 1)
+    return None if literal.isdigit() and float(value.code) else f"{value.code} != 0"
+
+
 def _divide(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     y = place.w.fixed(y)
-    return Value(f"({x.code} / {y.code})", both(all_valid(x, y), f"{y.code} != 0.0"))
+    return Value(f"({x.code} / {y.code})", both(all_valid(x, y), _not_zero(y)))
 
 
 def _whole_division(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = (place.w.fixed(v) for v in values)
     if call.arguments[0].type == DOUBLE:
-        return _whole(place, f"np.trunc({x.code} / {y.code})", all_valid(x, y), f"{y.code} != 0")
-    fits = f"{y.code} != 0 and not ({y.code} == -1 and {x.code} == {LEAST})"
+        return _whole(place, f"np.trunc({x.code} / {y.code})", all_valid(x, y), _not_zero(y))
+    whole = f"not ({y.code} == -1 and {x.code} == {LEAST})"
+    fits = both(_not_zero(y), None if y.code.isdigit() else whole)
     return Value(f"quotient({x.code}, {y.code})", both(all_valid(x, y), fits))
 
 
@@ -128,7 +139,7 @@ def _modulo(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     y = place.w.fixed(y)
     called = "math.fmod" if call.type == DOUBLE else "remainder"
-    return Value(f"{called}({x.code}, {y.code})", both(all_valid(x, y), f"{y.code} != 0"))
+    return Value(f"{called}({x.code}, {y.code})", both(all_valid(x, y), _not_zero(y)))
 
 
 def _negate(place: Place, call: Call, values: Sequence[Value]) -> Value:

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from millstream.algebra.expressions import Call, Expression, conjuncts
 from millstream.blocks.layout import holds_one_row
 from millstream.blocks.leaves import Field
+from millstream.blocks.native.counting import counters
 from millstream.blocks.native.kinds import WHOLE, Value, array_type, both
 from millstream.blocks.native.place import Many, Single
 from millstream.blocks.native.writer import Writer
-from millstream.blocks.queries import Columns, Local, Query, Select, Source
+from millstream.blocks.queries import Columns, Local, Select
 from millstream.blocks.routine import Delete, LocalTable, Routine, Update
 from millstream.blocks.walking import parts_of
 
@@ -21,12 +22,12 @@ def table_of(
 ) -> Single | Many:
     """A table of a routine as a program holds it."""
     if holds_one_row(routine, table.name):
-        return Single(name, table.columns, nullable)
+        return Single(name, table.columns, nullable, counters(routine, table))
     key = key_of(routine, table)
     forgets = key is not None and any(
         isinstance(s, Delete) and s.table == table.name for s in routine.statements()
     )
-    return Many(name, table.columns, nullable, key=key, forgets=forgets)
+    return Many(name, table.columns, nullable, counters(routine, table), key=key, forgets=forgets)
 
 
 def key_of(routine: Routine, table: LocalTable) -> int | None:
@@ -78,10 +79,8 @@ def _fixed(condition: Expression, label: int) -> tuple[str, Expression] | None:
             pass
         case _:
             return None
-    parts = list(parts_of(other))
-    own = any(isinstance(p, Field) and p.label == label for p in parts)
-    long = any(isinstance(p, (Query, Source)) for p in parts)
-    return None if own or long or other.type != kind else (name, other)
+    own = any(isinstance(p, Field) and p.label == label for p in parts_of(other))
+    return None if own or other.type != kind else (name, other)
 
 
 def fixes_key(
@@ -120,7 +119,7 @@ def rows_of_key(
     w.line(f"{slot} = found({t}_h, {key.code})")
     w.line(f"{before} = -1")
     known = both(key.valid, f"{slot} >= 0")
-    w.line(f"{after} = {t}_h[2 * {slot} + 1] if {known} else -1")
+    w.line(f"{after} = {t}_h[{slot} + 1] if {known} else -1")
     with w.block(f"while {after} >= 0" if end is None else f"while 0 <= {after} < {end}"):
         w.line(f"{at} = {after}")
         w.line(f"{after} = {t}_y[{at}]")

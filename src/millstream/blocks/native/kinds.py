@@ -40,11 +40,13 @@ class NotNative(Exception):
 class Value:
     """The code of a value, and that of whether it is not NULL; `valid` is None if it never is.
 
-    The code has no effect and may be run where the value is NULL: it then gives anything.
+    The code has no effect and may be run where the value is NULL: it then gives anything. A
+    `small` one is far from being too large.
     """
 
     code: str
     valid: str | None = None
+    small: bool = False
 
 
 def array_type(kind: pa.DataType) -> str:

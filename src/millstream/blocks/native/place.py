@@ -67,9 +67,13 @@ class Single:
     name: str
     columns: Columns
     nullable: set[tuple[str, int]]
+    small: frozenset[int] = frozenset()
 
     def row(self) -> list[Value]:
-        return [Value(f"{self.name}_c{j}", self.valid(j)) for j in range(len(self.columns))]
+        return [
+            Value(f"{self.name}_c{j}", self.valid(j), j in self.small)
+            for j in range(len(self.columns))
+        ]
 
     def valid(self, j: int) -> str | None:
         return f"{self.name}_v{j}" if (self.name, j) in self.nullable else None
@@ -95,6 +99,7 @@ class Many:
     name: str
     columns: Columns
     nullable: set[tuple[str, int]]
+    small: frozenset[int] = frozenset()
     stored: bool = False
     key: int | None = None
     forgets: bool = False
@@ -103,9 +108,8 @@ class Many:
         found = []
         for j in range(len(self.columns)):
             valid = self.valid(j)
-            found.append(
-                Value(f"{self.name}_c{j}[{at}]", None if valid is None else f"{valid}[{at}]")
-            )
+            known = None if valid is None else f"{valid}[{at}]"
+            found.append(Value(f"{self.name}_c{j}[{at}]", known, j in self.small))
         return found
 
     def valid(self, j: int) -> str | None:

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Frame
+from millstream.blocks.native.arenas import make_room, put
 from millstream.blocks.native.frontier import Frontier, Written
 from millstream.blocks.native.indexes import close_up, index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Reason, Value, array_type, zero
 from millstream.blocks.native.place import Many, Place, Program, Scope, Single, Variant
-from millstream.blocks.native.statements import Refused, make_room, put, write_begins, write_block
+from millstream.blocks.native.statements import Refused, write_begins, write_block
 from millstream.blocks.queries import Columns
 from millstream.blocks.routine import INWINDOW, RETURN, Delete, Routine
 

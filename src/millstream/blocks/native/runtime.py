@@ -182,38 +182,40 @@ SPREAD = -7046029254386353131
 """2⁶⁴ divided by the golden ratio, and odd."""
 
 
+# An index is an array of slots: a key and its first row, which is −1 in a slot that is free, and −2
+# where all rows have been deleted. Behind them stands how many bits the number of a slot has.
+
+
 @njit(inline="always")
-def place_of(key, slots):  # type: ignore[no-untyped-def]
-    """Where a key is looked for first. Keys less than the number of slots lie in their order."""
-    return (key ^ ((key // slots) * SPREAD)) & (slots - 1)
+def slot_of(index, key):  # type: ignore[no-untyped-def]
+    """Where a key is looked for first: keys less than the number of slots lie in their order."""
+    last = len(index) - 1
+    return ((key ^ ((key >> index[last]) * SPREAD)) & ((last >> 1) - 1)) << 1
 
 
 @njit(inline="always")
 def found(index, key):  # type: ignore[no-untyped-def]
-    """The slot of a key, or −1. A slot holds a key and its first row: −1 in a slot that is free,
-    −2 where the rows have been deleted."""
-    slots = len(index) // 2
-    at = place_of(key, slots)
-    while index[2 * at + 1] != -1:
-        if index[2 * at] == key:
+    """Where the slot of a key lies, or −1."""
+    at = slot_of(index, key)
+    while index[at + 1] != -1:
+        if index[at] == key:
             return at
-        at = (at + 1) & (slots - 1)
+        at = at + 2 if at + 3 < len(index) else 0
     return -1
 
 
 @njit
 def link(index, ends, following, key, row):  # type: ignore[no-untyped-def]
     """Put a row behind the others of its key; how many slots are used more than before."""
-    slots = len(index) // 2
-    at = place_of(key, slots)
-    while index[2 * at + 1] != -1 and index[2 * at] != key:
-        at = (at + 1) & (slots - 1)
-    new = index[2 * at + 1] == -1
-    if index[2 * at + 1] < 0:
-        index[2 * at], index[2 * at + 1] = key, row
+    at = slot_of(index, key)
+    while index[at + 1] != -1 and index[at] != key:
+        at = at + 2 if at + 3 < len(index) else 0
+    new = index[at + 1] == -1
+    if index[at + 1] < 0:
+        index[at], index[at + 1] = key, row
     else:
-        following[ends[at]] = row
-    ends[at] = row
+        following[ends[at >> 1]] = row
+    ends[at >> 1] = row
     following[row] = -1
     return 1 if new else 0
 
@@ -225,18 +227,20 @@ def unlink(index, ends, following, at, before, row):  # type: ignore[no-untyped-
     if before >= 0:
         following[before] = after
     else:
-        index[2 * at + 1] = after if after >= 0 else -2
+        index[at + 1] = after if after >= 0 else -2
     if after < 0:
-        ends[at] = before
+        ends[at >> 1] = before
 
 
 @njit
 def indexed(keys, valid, alive, following, first, last, size):  # type: ignore[no-untyped-def]
     """An index over rows: its slots, the last row of each, and how many are used."""
-    slots = 16
-    while slots < max(size, 2 * (last - first)):
-        slots *= 2
-    index = np.full(2 * slots, -1, np.int64)
+    bits = 4
+    while (1 << bits) < max(size, 2 * (last - first)):
+        bits += 1
+    slots = 1 << bits
+    index = np.full(2 * slots + 1, -1, np.int64)
+    index[2 * slots] = bits
     ends = np.empty(slots, np.int64)
     used = 0
     for row in range(first, last):

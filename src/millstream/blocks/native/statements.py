@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 from millstream.algebra.expressions import Expression, conjuncts
 from millstream.blocks.leaves import Field
+from millstream.blocks.native.arenas import make_room, put
 from millstream.blocks.native.expressions import value_of
 from millstream.blocks.native.indexes import (
     all_rows,
@@ -22,6 +23,7 @@ from millstream.blocks.native.indexes import (
 )
 from millstream.blocks.native.kinds import NotNative, Reason, Value
 from millstream.blocks.native.place import Many, Place, Single, may_be_null
+from millstream.blocks.native.repeated import repeated
 from millstream.blocks.native.selects import answered, where, write_query
 from millstream.blocks.native.writer import Writer
 from millstream.blocks.queries import Local, Query, RoutineName
@@ -45,6 +47,8 @@ class Refused(Exception):
 
 
 def write_block(place: Place, block: Block, label: str) -> None:
+    with suppress(NotNative):  # which the statement tells of
+        place = place.knowing({e: place.w.fixed(value_of(place, e)) for e in repeated(block)})
     for number, statement in enumerate(block, 1):
         try:
             place.w.line(f"# {label} {number}: {_words(place, statement)}")
@@ -141,36 +145,6 @@ def _append(place: Place, table: Single | Many, row: Sequence[Value]) -> None:
     put(w, table, f"{table.name}_n", row)
     index_row(w, table, row[table.key or 0])
     w.line(f"{table.name}_n += 1")
-
-
-def make_room(w: Writer, table: Many, may_shift: bool = True) -> None:
-    """Make sure that there is room for a row: where more than half of the rows have left, the
-    others move to the front; otherwise the arrays grow."""
-    t = table.name
-    first = table.arrays[0][0]
-    with w.block(f"if {t}_n == len({first})"):
-        grow = [f"{name} = grown({name}, 2 * len({name}))" for name, _ in table.arrays]
-        if not may_shift:
-            for line in grow:
-                w.line(line)
-            return
-        with w.block(f"if 2 * ({t}_b - {t}_s) > {t}_n - {t}_s"):
-            at = w.name("i")
-            with w.block(f"for {at} in range({t}_n - {t}_b)"):
-                for name, _ in table.arrays:
-                    w.line(f"{name}[{t}_s + {at}] = {name}[{t}_b + {at}]")
-            w.line(f"{t}_n -= {t}_b - {t}_s")
-            w.line(f"{t}_b = {t}_s")
-        with w.block("else"):
-            for line in grow:
-                w.line(line)
-
-
-def put(w: Writer, table: Many, at: str, row: Sequence[Value]) -> None:
-    for mine, value in zip(table.row(at), row):
-        w.line(f"{mine.code} = {value.code}")
-        if mine.valid is not None:
-            w.line(f"{mine.valid} = {value.valid or 'True'}")
 
 
 def _reads(place: Place, tree: object, name: str) -> bool:
