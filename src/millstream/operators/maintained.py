@@ -1,4 +1,4 @@
-"""Groups of a relation that are maintained by EXPIRE: rows leave in the order in which they came."""
+"""Groups of a relation that EXPIRE maintains: rows leave in the order in which they came."""
 
 from __future__ import annotations
 
