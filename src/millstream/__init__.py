@@ -10,10 +10,19 @@ from millstream.errors import MillstreamError, Notice
 
 if TYPE_CHECKING:
     from millstream.api import Connection, QueryHandle, connect
+    from millstream.blocks.general.python.tables import Table
 
     Database = Connection
 
-__all__ = ["Connection", "Database", "MillstreamError", "Notice", "QueryHandle", "connect"]
+__all__ = [
+    "Connection",
+    "Database",
+    "MillstreamError",
+    "Notice",
+    "QueryHandle",
+    "Table",
+    "connect",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,6 +30,10 @@ def __getattr__(name: str) -> Any:
     ten times as fast. `Database` is what `connect` gives, by the name it had first."""
     if name not in __all__:
         raise AttributeError(f"module 'millstream' has no attribute {name!r}")
+    if name == "Table":
+        from millstream.blocks.general.python.tables import Table
+
+        return Table
     from millstream import api
 
     return getattr(api, "Connection" if name == "Database" else name)

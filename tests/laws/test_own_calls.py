@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,8 +38,8 @@ def some_window(rng: random.Random) -> Over:
     return Over(by, length=rng.randrange(0, 12), slide=rng.randrange(1, 12))
 
 
-def some_owns(rng: random.Random, over: Over) -> list[Own]:
-    fit = [own for own in OWNS if not over.active or own.left is not None]
+def some_owns(rng: random.Random, over: Over, owns: Sequence[Own] = OWNS) -> list[Own]:
+    fit = [own for own in owns if not over.active or own.left is not None]
     return rng.sample(fit, min(rng.choice([1, 1, 2, 3]), len(fit)))
 
 
@@ -53,13 +54,17 @@ def some_settings(rng: random.Random) -> dict[str, str]:
 
 
 def check(
-    folder: Path, tuples: list[Tuple], queries: dict[str, tuple[str, list[tuple]]], seed: int
+    folder: Path,
+    tuples: list[Tuple],
+    queries: dict[str, tuple[str, list[tuple]]],
+    seed: int,
+    owns: Sequence[Own] | None = None,
 ) -> None:
     rng = random.Random(-seed)
     lines = ["ts,item,price", *(f"{t},{item},{price}" for t, item, price in tuples)]
     (folder / "bids.csv").write_text("\n".join(lines) + "\n")
     views = [f"CREATE VIEW {name} AS {text};" for name, (text, _) in queries.items()]
-    defined = [own.text for own in (*OWNS, MAINTAINED, HELD)]
+    defined = [own.text for own in owns or (*OWNS, MAINTAINED, HELD)]
     script = "\n".join([STREAM, *defined, *views])
     found = run_script(script, folder, some_settings(rng), restart=rng.random() < 0.4)
     for name, (text, expected) in queries.items():

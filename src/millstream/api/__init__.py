@@ -1,6 +1,7 @@
 """The Python interface: connect, declare, query, run."""
 
-from millstream.api.connection import Connection, connect
+from millstream.api.connecting import connect
+from millstream.api.connection import Connection
 from millstream.api.handle import QueryHandle
 
 __all__ = ["Connection", "QueryHandle", "connect"]

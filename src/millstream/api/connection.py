@@ -14,12 +14,14 @@ import pyarrow as pa
 
 from millstream.api.frames import stream_of, table_of
 from millstream.api.handle import QueryHandle
-from millstream.api.hosts import HOSTS, Asked, RunningHost, host_for
+from millstream.api.hosts import Asked, RunningHost, host_for
 from millstream.api.subscribers import Subscribers
 from millstream.database import Database
 from millstream.database.checking import Checked
+from millstream.database.contents import Contents
 from millstream.database.events import Noticed, QueryDropped, RunStarted
 from millstream.database.metrics import Metrics
+from millstream.database.python_routines import Types, handed_over
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.closing import left_open
 from millstream.engine.job import Job
@@ -28,7 +30,7 @@ from millstream.engine.receivers import Receiver
 from millstream.engine.script_changes import changes
 from millstream.engine.set_aside import results_of
 from millstream.engine.summary import Summary
-from millstream.errors import MillstreamError, Notice, closest
+from millstream.errors import MillstreamError, Notice
 from millstream.files import open_folder, ordinary
 
 if TYPE_CHECKING:
@@ -36,52 +38,6 @@ if TYPE_CHECKING:
 
 
 ANEW = "other DataFrames are read than in the run before: everything is read again"
-
-
-def connect(
-    spark: SparkSession | None = None,
-    master: str | None = None,
-    checkpoint: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    base: str = ".",
-    host: str = "spark",
-) -> Connection:
-    """Open a database of streams, on Spark or in this process.
-
-    Parameters
-    ----------
-    spark : SparkSession, optional
-        A session to use; by default one is made when it is first needed.
-    master : str, optional
-        The master of a session to be made, `local[*]` by default.
-    checkpoint : str, optional
-        A folder that keeps the state of the run, so that another run can go on from it: a path, or
-        a URL that begins with `file:`, `hdfs:` or `s3:`.
-    settings : mapping, optional
-        Settings such as `{"batch_rows": 100_000}`.
-    base : str
-        The folder that SOURCE paths are relative to.
-    host : str
-        Who runs the job: `"spark"`, or `"local"` for this process, without Spark.
-    """
-    if host not in HOSTS:
-        near = closest(host, HOSTS)
-        raise MillstreamError(
-            f'host cannot be "{host}"',
-            hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(HOSTS)}.",
-        )
-    if host == "local" and (spark is not None or master is not None):
-        raise MillstreamError(
-            'a connection with host="local" has no Spark session',
-            hint='Leave out spark and master, or write host="spark".',
-        )
-    if checkpoint is not None:
-        open_folder(checkpoint)  # what is wrong with the URL is said here
-    if spark is not None:
-        from millstream.spark.workers_python import check_python
-
-        check_python(spark)
-    return Connection(spark, master, checkpoint, settings or {}, base, host)
 
 
 class Connection:
@@ -102,11 +58,17 @@ class Connection:
         settings: Mapping[str, Any],
         base: str,
         host: str = "spark",
+        allow_python: bool = False,
     ) -> None:
         self._spark, self._master, self._host_kind = spark, master, host
         self._checkpoint = checkpoint
         self._own: TemporaryDirectory | None = None
-        self.database = Database(base=base, follow=True, checkpoint=checkpoint)
+        self.database = Database(
+            base=base,
+            follow=True,
+            checkpoint=checkpoint,
+            contents=Contents(allows_python=allow_python),
+        )
         if checkpoint is not None:
             self.database.recall(checkpoint)
         self.callbacks = Subscribers(self.database.delivery, self.database.events)
@@ -160,6 +122,28 @@ class Connection:
         """Drop a query, view, stream or table."""
         self.check_open()
         self.database.drop(name)
+
+    def aggregate(
+        self,
+        name: str | type,
+        given: type | None = None,
+        *,
+        arguments: Mapping[str, str | type] | None = None,
+        returns: Types | None = None,
+    ) -> Any:
+        """Let a name mean an aggregate that is a class in Python, in the place of what it meant.
+
+        `arguments` and `returns` give types by name, as `{"x": "double"}` or `{"x": float}`;
+        `returns` may be a single type. Where they are not given, annotations of `iterate` and
+        `terminate` are used. As a decorator, `@db.aggregate` or `@db.aggregate("name")`.
+        """
+        self.check_open()
+        if isinstance(name, type):
+            return self.aggregate(name.__name__, name)
+        if given is None:
+            return lambda one: self.aggregate(name, one, arguments=arguments, returns=returns)
+        self.database.add_python(handed_over(name, given, arguments, returns))
+        return given
 
     def stream(
         self,

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millstream.aggregates.aggregate import Aggregate
 from millstream.algebra.types import BOOLEAN, INTEGER
+from millstream.blocks.foreign import ONE, SELF, Foreign, PythonClass
 from millstream.blocks.leaves import Oldest, SqlCode
 from millstream.blocks.machine import Frame
 from millstream.blocks.queries import Local, Query, Select, Source, Values
@@ -27,6 +28,7 @@ from millstream.blocks.routine import (
 from millstream.blocks.walking import parts_of
 
 BEGUN, SQLCODE, NUMBER, INSTANT = "begun", "sqlcode", "#number", "#instant"
+REFUSED = "#refused"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Layout:
     number i, if it holds at most one row (`singles`), whether that is there, `t<i>`, and its
     columns, `t<i>.c<j>`, NULL where there is no row. The other tables lie in `many`; `inwindow` is
     the last of them where it is held, with the number of every tuple in its partition (`#number`)
-    and, in a window by time that is driven by arrivals, its instant (`#instant`).
+    and, in a window by time that is driven by arrivals, its instant (`#instant`). Of a class whose
+    methods may raise and that is told who leaves, `#refused` has the numbers of the tuples that it
+    could not take: they do not expire.
     """
 
     routine: Routine
@@ -85,7 +89,15 @@ class Layout:
     @cached_property
     def tables(self) -> tuple[tuple[str, pa.Schema], ...]:
         found = [(t.name, pa.schema(list(t.columns))) for t in self.many]
+        if self.notes_refused:
+            return (*found, (REFUSED, pa.schema([pa.field(NUMBER, INTEGER)])))
         return (*found, *([(INWINDOW, self._inwindow)] if self.held else []))
+
+    @cached_property
+    def notes_refused(self) -> bool:
+        """Whether tuples that could not be taken must be known when they leave."""
+        foreign = any(isinstance(s, Foreign) for s in self.routine.expire or ())
+        return foreign and self.takes_leavers and not self.held
 
     @property
     def _inwindow(self) -> pa.Schema:
@@ -125,6 +137,8 @@ def _holds(routine: Routine, depth: int) -> bool:
                     return True
                 case Oldest() if depth == 0 and at > 0:
                     return True
+                case PythonClass(sees_window=True) if depth == 0:
+                    return True
     return any(_holds(inner, depth + 1) for inner in routine.inner)
 
 
@@ -163,6 +177,8 @@ def _after(block: Block, table: str, rows: int) -> int:
                     return _MANY
             case Delete(table=name, depth=0, where=None) if name == table:
                 rows = 0
+            case Foreign():
+                rows = 1 if table == SELF else _MANY
         last = statement
     return rows
 
@@ -199,6 +215,8 @@ def gives_one_row(routine: Routine) -> bool:
 
 
 def _gives_one(routine: Routine, statement: Statement) -> bool:
+    if isinstance(statement, Foreign):
+        return statement.gives == ONE
     if not isinstance(statement, Insert):
         return False
     match statement.query:

@@ -9,6 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from millstream.algebra.expressions import Expression, name_text
+from millstream.blocks.foreign import NONE, Foreign
 from millstream.blocks.queries import Columns, Query
 
 RETURN = "return"
@@ -60,7 +61,7 @@ class Delete:
         return f"delete {'^' * self.depth}{name_text(self.table)} #{self.label}{where}"
 
 
-Statement = Insert | Update | Delete
+Statement = Insert | Update | Delete | Foreign
 Block = tuple[Statement, ...]
 
 
@@ -162,6 +163,8 @@ class Routine:
 
 
 def is_return(statement: Statement) -> bool:
+    if isinstance(statement, Foreign):
+        return statement.gives != NONE
     return isinstance(statement, Insert) and statement.table == RETURN and not statement.depth
 
 

@@ -12,11 +12,15 @@ WRONG = 1
 
 
 def check_command(
-    script: Path | None, statements: tuple[str, ...], settings: tuple[str, ...], sources: bool
+    script: Path | None,
+    statements: tuple[str, ...],
+    settings: tuple[str, ...],
+    sources: bool,
+    python: bool = True,
 ) -> tuple[str, int]:
     """What the command prints, and its exit code."""
     read = read_script(script, statements)
-    database = database_for(read, settings, lambda text: None)
+    database = database_for(read, settings, lambda text: None, python=python)
     checked = database.check(read.text, sources)
     lines = [_shown(finding, read) for finding in checked.findings]
     return "\n".join([*lines, _in_all(checked)]), WRONG if checked.errors else 0

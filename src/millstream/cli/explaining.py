@@ -23,6 +23,7 @@ def explain_script(
     settings: tuple[str, ...],
     legend: bool = True,
     statements: tuple[str, ...] = (),
+    python: bool = True,
 ) -> str:
     """What the command prints. A stage that does not exist is refused before the script is read."""
     stage = stage.lower()
@@ -37,7 +38,7 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
-    database = load(script, settings, lambda text: None, statements, checkpoint)
+    database = load(script, settings, lambda text: None, statements, checkpoint, python=python)
     if checkpoint is not None:
         held = held_in(checkpoint, database.job())
         database.held = lambda: held

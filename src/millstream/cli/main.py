@@ -34,6 +34,14 @@ SetOption = Annotated[
     list[str] | None, typer.Option("--set", help="A setting, as key=value.", metavar="KEY=VALUE")
 ]
 
+MasterOption = Annotated[str | None, typer.Option(help="Spark's master URL; local[*] by default.")]
+PythonOption = Annotated[
+    bool,
+    typer.Option(
+        "--python/--no-python", help="Let scripts name classes in Python, or refuse them."
+    ),
+]
+
 
 class Missing(Exception):
     """A command that was given nothing to work on."""
@@ -91,9 +99,7 @@ def run(
         str | None,
         typer.Option(help="Keep state in this folder or URL, and go on from it.", metavar="DIR"),
     ] = None,
-    master: Annotated[
-        str | None, typer.Option(help="Spark's master URL; local[*] by default.")
-    ] = None,
+    master: MasterOption = None,
     set: SetOption = None,
     host: Annotated[str, typer.Option(help="spark, or local for small data.")] = "spark",
     log: Annotated[
@@ -110,6 +116,7 @@ def run(
     close: Annotated[
         bool, typer.Option("--close", help="At the end, let time go on until windows are closed.")
     ] = False,
+    python: PythonOption = True,
 ) -> None:
     """Run a script: to the end of bounded sources, or until Ctrl-C."""
     from millstream.cli.running import Options, run_script
@@ -130,6 +137,7 @@ def run(
         verbose,
         tuple(restart or ()),
         close,
+        python,
     )
     raise typer.Exit(run_script(options))
 
@@ -143,12 +151,13 @@ def check(
         typer.Option("--sources/--no-sources", help="Open files and databases, or do without."),
     ] = True,
     set: SetOption = None,
+    python: PythonOption = True,
 ) -> None:
     """Say what is wrong with a script, every mistake at its place; run nothing."""
     from millstream.cli.checking import check_command
 
     statements = given("check", script, execute)
-    text, code = check_command(script, statements, tuple(set or ()), sources)
+    text, code = check_command(script, statements, tuple(set or ()), sources, python)
     typer.echo(text)
     raise typer.Exit(code)
 
@@ -174,6 +183,7 @@ def explain(
         bool, typer.Option("--legend/--no-legend", help="Say what the words of the plans mean.")
     ] = True,
     set: SetOption = None,
+    python: PythonOption = True,
 ) -> None:
     """Show the plans of a script's queries, and the defaults they were given."""
     from millstream.cli.explaining import explain_script
@@ -181,7 +191,9 @@ def explain(
     statements = given("explain", script, execute)
     settings = tuple(set or ())
     typer.echo(
-        explain_script(script, stage, query, picture, checkpoint, settings, legend, statements)
+        explain_script(
+            script, stage, query, picture, checkpoint, settings, legend, statements, python
+        )
     )
 
 

@@ -60,6 +60,8 @@ class Options:
     verbose: bool = False
     restart: tuple[str, ...] = ()
     close: bool = False
+    python: bool = True
+    """Whether the script may name classes in Python."""
 
     @property
     def result_format(self) -> str:
@@ -99,6 +101,7 @@ def _run_script(options: Options) -> int:
             options.statements,
             options.checkpoint,
             options.follow,
+            options.python,
         )
     finally:
         for text in told:

@@ -12,6 +12,7 @@ from millstream.errors import MillstreamError, Place, closest
 
 if TYPE_CHECKING:
     from millstream.database import Database
+    from millstream.database.contents import Contents
 
 LARGEST_SCRIPT = 4_000_000
 STANDARD_INPUT = Path("-")
@@ -69,6 +70,7 @@ def load(
     statements: tuple[str, ...] = (),
     checkpoint: str | Path | None = None,
     follow: bool = False,
+    python: bool = True,
 ) -> Database:
     """A database that has carried out the script; bare queries have the names by which a checkpoint
     knows them. Notices of statements, and later of a run, are said beside what is asked for."""
@@ -76,7 +78,7 @@ def load(
     from millstream.database.events import Noticed
 
     script = read_script(path, statements)
-    database = database_for(script, settings, tell, checkpoint, follow)
+    database = database_for(script, settings, tell, checkpoint, follow, python)
     database.events.subscribe(lambda event: say(event.notice.render()), Noticed)
     if checkpoint is not None:
         database.recall(str(checkpoint))
@@ -94,12 +96,15 @@ def database_for(
     tell: Callable[[str], None],
     checkpoint: str | Path | None = None,
     follow: bool = False,
+    python: bool = True,
 ) -> Database:
-    """An empty database in the folder of the script, with settings from the command line."""
+    """An empty database in the folder of the script, with settings from the command line; a person
+    who runs a script trusts its classes in Python, unless they say no."""
     from millstream.database import Database
 
     kept = None if checkpoint is None else str(checkpoint)
-    database = Database(str(script.base), tell, follow=follow, checkpoint=kept)
+    allowed = Contents(allows_python=python)
+    database = Database(str(script.base), tell, lambda: None, allowed, follow, kept)
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

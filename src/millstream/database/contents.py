@@ -17,13 +17,15 @@ class Contents:
 
     A script works on a copy, which takes the place of these contents when all of it succeeded. So
     contents that others can see never change, and whoever has them has one state of everything.
-    `pinned` are the settings that come from outside, and that no script changes.
+    `pinned` are the settings that come from outside, and that no script changes; `allows_python`
+    says whether a script may name classes in Python, which are then loaded.
     """
 
     catalog: Catalog = field(default_factory=lambda: Catalog(shipped=LIBRARY))
     queries: Registry = field(default_factory=Registry)
     settings: Settings = field(default_factory=Settings)
     pinned: frozenset[str] = frozenset()
+    allows_python: bool = False
     tables: TableHistories = field(init=False)
 
     def __post_init__(self) -> None:

@@ -23,6 +23,7 @@ from millstream.database.jobs import empty_streams, job_of, sources_of, streams_
 from millstream.database.log import log_event
 from millstream.database.metrics import Meter, Metrics
 from millstream.database.registry import KnownNames, Life
+from millstream.database.routines import HandedOver, put_anew
 from millstream.database.run import Delivery, Host, Run
 from millstream.engine.checkpoint import Checkpoint
 from millstream.engine.holdings import Held
@@ -155,6 +156,10 @@ class Database:
         """Declare a table."""
         self._carry_out(lambda draft: draft.add_table(table))
 
+    def add_python(self, given: HandedOver) -> None:
+        """Let a name mean a class in Python, whatever it has meant."""
+        self._carry_out(lambda draft: draft.events.extend(put_anew(given, draft.replacing)))
+
     def pin(self, name: str, value: str) -> None:
         """A setting from outside the script, which the script does not change."""
 
@@ -272,10 +277,7 @@ class Database:
         return host
 
     def begin(self, checkpoint: str | None, follow: bool) -> None:
-        """Make ready for a run whose host is not sent the changes of queries.
-
-        To be called before the job is made.
-        """
+        """Make ready for a run whose host is told no changes of queries, before the job is made."""
         with self._lock:
             self._begin(checkpoint, follow)
         self.events.deliver()

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from millstream.bind.blocks import bind_routine
 from millstream.bind.names.script_order import defined_name, kind_made
+from millstream.bind.names.words import check_name
 from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog, Reader, routine_key, routine_kind
 from millstream.connect.table import TableFiles
 from millstream.database.events import Event, NameDefined, NameDropped, Noticed
+from millstream.database.python_routines import HandedOver, named_in_script
 from millstream.database.replacing import Replacing
 from millstream.errors import MillstreamError
 from millstream.lang import CreateForeignAggregate, CreateRoutine, parse_script
@@ -21,11 +26,8 @@ def define_routine(
 ) -> list[Event]:
     """Let a name mean a routine; what reads one that is replaced is to be bound again."""
     if isinstance(statement, CreateForeignAggregate):
-        raise MillstreamError(
-            f"an aggregate in {statement.language} is not supported yet",
-            statement.of_place,
-            hint=f"Write it in blocks: AGGREGATE {statement.name}(…) : type {{ … }}.",
-        )
+        allowed = replacing.contents.allows_python
+        return put_routines(statement, named_in_script(statement, files.base, allowed), replacing)
     catalog, key = replacing.contents.catalog, defined_name(statement)
     there = _there(statement, catalog)
     names = replacing.names_for(statement)
@@ -38,6 +40,32 @@ def define_routine(
     if there != routine:
         events.append(NameDefined(routine_kind(routine), routine.name))
     _keep(routine, reads, catalog)
+    return events
+
+
+def put_routines(
+    statement: CreateForeignAggregate, routines: Sequence[Routine], replacing: Replacing
+) -> list[Event]:
+    """Let a name mean the versions that a class stands for."""
+    catalog, events = replacing.contents.catalog, list[Event]()
+    for routine in routines:
+        one = replace(statement, is_window=routine.is_window)
+        check_name(one.name, kind_made(one), one.name_place)
+        there = _there(one, catalog)
+        if there is not None and there != routine:
+            replacing.begin(one)
+            events.append(NameDropped(routine_kind(there), there.name))
+        replacing.waiting.pop(defined_name(one), None)
+        if there != routine:
+            events.append(NameDefined(routine_kind(routine), routine.name))
+        _keep(routine, (), catalog)
+    return events
+
+
+def put_anew(given: HandedOver, replacing: Replacing) -> list[Event]:
+    """Let a name mean a class that was handed over, and bind again what reads the name."""
+    events = put_routines(given.statement, given.routines, replacing)
+    replacing.settle()
     return events
 
 
@@ -61,7 +89,7 @@ def _keep(routine: Routine, reads: tuple[str, ...], catalog: Catalog) -> None:
     catalog.note_reads(reader, reads)
 
 
-def _there(statement: CreateRoutine, catalog: Catalog) -> Routine | None:
+def _there(statement: CreateRoutine | CreateForeignAggregate, catalog: Catalog) -> Routine | None:
     """What a definition replaces; base and window versions are side by side."""
     kind, there = kind_made(statement), catalog.routine(defined_name(statement))
     other = catalog.routine(routine_key("aggregate", statement.name))

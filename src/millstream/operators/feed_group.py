@@ -146,6 +146,9 @@ class Group:
             ends = ends.with_rows(ends.rows.select(shared.schema.names))
             whole = OrderedRun.of(known, names, shared, ends, turns)
         more, returned, failed = self._run(state, known, run, whole, number, numbers)
+        if whole is not run:
+            drivers = np.concatenate([np.arange(len(arrivals)), turns])
+            failed = [(name, Failure(int(drivers[f.event]), f.reason)) for name, f in failed]
         return {**parts, **more}, returned, none, self._yields(run, number), failed
 
     def _timed(

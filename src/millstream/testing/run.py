@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millstream.database import Database
+from millstream.database.contents import Contents
 from millstream.engine.receivers import Callbacks, Receiver
 from millstream.local.host import LocalHost
 
@@ -29,7 +30,7 @@ def run_script(
     disk and is read again after every batch; `strategies` are taken in turn then. With `close`,
     time goes on after the last row until every window is closed.
     """
-    database = Database(base=str(base), tell=lambda text: None)
+    database = Database(str(base), lambda text: None, contents=Contents(allows_python=True))
     for name, value in (settings or {}).items():
         database.pin(name, value)
     database.execute(script)

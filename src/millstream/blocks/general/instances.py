@@ -44,6 +44,8 @@ class Kept:
         mine = [self._mine(rows) for rows in before.tables]
         self.rows = [rows_of(rows.rows) for rows in mine]
         self.bounds = [np.searchsorted(rows.owner, np.arange(count + 1)) for rows in mine]
+        self.refused: set[int] = set()
+        """Of the instance that was loaded, the tuples that it could not take (see `Layout`)."""
         self.made: list[list[Row]] = [[] for _ in layout.tables]
         self.owners: list[list[int]] = [[] for _ in layout.tables]
 
@@ -68,6 +70,7 @@ class Kept:
             frame[slot] = Table(part, journal)
         if self.layout.held:
             frame[WINDOW] = self._window(parts[-1], journal)
+        self.refused = {row[0] for row in parts[-1]} if self.layout.notes_refused else set()
         return slots[BEGUN][instance]
 
     def _window(self, rows: Sequence[Row], journal: Journal | None) -> Window:
@@ -93,6 +96,9 @@ class Kept:
         for at, rows in enumerate(self._tables_of(frame)) if begun else ():
             self.made[at].extend(rows)
             self.owners[at].extend([instance] * len(rows))
+        if self.refused:
+            self.made[-1].extend((number,) for number in sorted(self.refused))
+            self.owners[-1].extend([instance] * len(self.refused))
 
     def _tables_of(self, frame: Frame) -> Iterator[Sequence[Row]]:
         for slot in self.many:

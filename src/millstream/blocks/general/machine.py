@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
+from millstream.blocks.foreign import Foreign
 from millstream.blocks.general.instances import Kept, nothing
 from millstream.blocks.general.library import DEEPEST, Library, TooDeep
+from millstream.blocks.general.python.methods import Raised
 from millstream.blocks.general.scope import RETURNED, SQLCODE, WINDOW, Frame
 from millstream.blocks.general.table import Journal, take_back
 from millstream.blocks.general.values import Row, batch_of, from_arrow
@@ -21,6 +23,9 @@ from millstream.blocks.machine import Frame as Bounds
 from millstream.blocks.routine import Routine
 
 UNBOUNDED = Bounds()
+FAILURES = (TooDeep, Raised, RecursionError)
+"""What keeps a tuple from being taken."""
+
 DEEP = DEEPEST * 60
 """Python's own limit while routines run that call others."""
 
@@ -43,7 +48,9 @@ class GeneralMachine:
         self._library = Library(routine, routine.calls if calls is None else calls)
         self._compiled = self._library.outermost
         self._layout = Layout(routine, frame)
-        self._can_fail = bool(self._library.compiled)
+        self._nests = bool(self._library.compiled)
+        foreign = any(isinstance(s, Foreign) for s in routine.statements())
+        self._can_fail = self._nests or foreign
 
     @property
     def slots(self) -> pa.Schema:
@@ -72,7 +79,7 @@ class GeneralMachine:
         touched = np.diff(starts) > 0
         kept = Kept(self._compiled, self._layout, before, touched, count)
         step = _Step(self, fed, kept)
-        with _deep(self._can_fail):
+        with _deep(self._nests):
             for instance in np.flatnonzero(touched).tolist():
                 step.take(instance, int(starts[instance]), int(starts[instance + 1]))
         rows = batch_of(step.rows, self.returns)
@@ -114,6 +121,7 @@ class _Step:
         self.wanted = None if fed.wanted is None else fed.wanted.tolist()
         ending = self.machine.ending
         self.ends = self.wanted if ending is Ending.WANTED else None
+        self.at = 0
         self.each = ending is Ending.EACH or (ending is Ending.WANTED and self.wanted is None)
         self.frame: Frame = compiled.frame(None, 0)
         self.journal: Journal | None = [] if self.machine._can_fail else None
@@ -125,24 +133,29 @@ class _Step:
         frame, arrivals, journal = self.frame, self.fed.order.arrivals, self.journal
         returned, rows, events, wanted = frame[RETURNED], self.rows, self.events, self.wanted
         begun = self.kept.load(instance, frame, journal)
+        refused, notes = self.kept.refused, self.machine._layout.notes_refused
         last: tuple[int, Row] | None = None
         for event in self.event[start:stop]:
-            code = frame[SQLCODE]
+            code, self.at = frame[SQLCODE], event
             try:
                 if event < arrivals:
                     self._arrive(event, begun)
                     begun, last = True, (event, self.arguments[event])
+                elif refused and self.number[event] in refused:
+                    refused.discard(self.number[event])
                 elif begun:
                     self._leave(event)
-            except (TooDeep, RecursionError) as error:
+            except FAILURES as error:
                 self._fail(event, error, code)
+                if notes and event < arrivals:
+                    refused.add(self.number[event])
             if returned:
                 if wanted is None or wanted[event]:
                     events.extend([event] * len(returned))
                     rows.extend(returned)
                 returned.clear()
             if journal:
-                journal.clear()
+                self._done()
         if self.machine.ending is Ending.LAST:
             self._end(last)
             begun = False
@@ -181,14 +194,28 @@ class _Step:
                     break
                 self._expire(at)
         self.frame[RETURNED].clear()
-        window.forget()
+        self._done()
 
     def _expire(self, number: int) -> None:
-        frame = self.frame
+        """A tuple leaves `inwindow`, also if EXPIRE fails; that it left is not taken back with the
+        arrival that drove it out."""
+        frame, code = self.frame, self.frame[SQLCODE]
         frame[self.first : self.stop] = frame[WINDOW].rows[number]
-        for statement in self.machine._compiled.expire:
-            statement(frame)
+        try:
+            for statement in self.machine._compiled.expire:
+                statement(frame)
+        except FAILURES as error:
+            self._fail(self.at, error, code)
         frame[WINDOW].delete((number,))
+        if self.journal:
+            self.journal.clear()
+
+    def _done(self) -> None:
+        """What was done so far stays."""
+        if self.journal:
+            self.journal.clear()
+        if self.machine._layout.held:
+            self.frame[WINDOW].forget()
 
     def _leave(self, event: int) -> None:
         """A tuple leaves that the machine is told of."""
@@ -198,7 +225,7 @@ class _Step:
         if self.machine._layout.held:
             if self.number[event] in frame[WINDOW].rows:
                 self._expire(self.number[event])
-                frame[WINDOW].forget()
+                self._done()
             return
         frame[self.first : self.stop] = self.arguments[event]
         for statement in self.machine._compiled.expire:
@@ -206,7 +233,8 @@ class _Step:
 
     def _fail(self, event: int, error: Exception, code: int) -> None:
         """Take back what an event has done."""
-        reason = str(error) if isinstance(error, TooDeep) else "calls are nested too deep"
+        nested = isinstance(error, RecursionError)
+        reason = "calls are nested too deep" if nested else str(error)
         self.failed.append(Failure(event, reason))
         self.frame[RETURNED].clear()
         self.frame[SQLCODE] = code
@@ -223,7 +251,7 @@ class _Step:
         try:
             for statement in self.machine._compiled.terminate:
                 statement(frame)
-        except (TooDeep, RecursionError) as error:
+        except FAILURES as error:
             self._fail(event, error, 0)
         if self.wanted is None or self.wanted[event]:
             self.events.extend([event] * len(returned))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from millstream.algebra.expressions import Expression, conjuncts
+from millstream.blocks.foreign import Foreign
 from millstream.blocks.general.joins import sought
+from millstream.blocks.general.python.methods import method
 from millstream.blocks.general.scope import (
     LIVE,
     PARENT,
@@ -42,6 +44,8 @@ def _statement(statement: Statement, shape: Shape, ways: Ways, expiring: bool) -
             run = _update(statement, scope)
         case Delete():
             run = _delete(statement, scope)
+        case Foreign():
+            return method(statement, shape)
     run = _fresh(run, tuple(scope.places.answers))
     return _on_a_copy(run) if shape.library.writes(statement) else run
 

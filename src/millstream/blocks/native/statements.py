@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial
 
 from millstream.algebra.expressions import Expression, conjuncts
+from millstream.blocks.foreign import Foreign
 from millstream.blocks.leaves import Field
 from millstream.blocks.native.arenas import make_room, put
 from millstream.blocks.native.expressions import value_of
@@ -59,6 +60,8 @@ def write_block(place: Place, block: Block, label: str) -> None:
 
 def _words(place: Place, statement: Statement) -> str:
     """What a statement does, in generated names."""
+    if isinstance(statement, Foreign):
+        raise NotNative("it is written in Python")
     what = type(statement).__name__.lower()
     if isinstance(statement, Insert) and statement.table == RETURN and not statement.depth:
         return "insert into return"
@@ -84,6 +87,8 @@ def _put_into(table: Single | Many, place: Place, row: Sequence[Value]) -> None:
 
 def write_statement(place: Place, statement: Statement) -> None:
     w, code = place.w, place.scope.sqlcode
+    if isinstance(statement, Foreign):
+        raise NotNative("it is written in Python")
     if statement.depth:
         raise NotNative("a change of a table of the definition around has no native form")
     touched = None
