@@ -12,7 +12,6 @@ from millstream.errors import MillstreamError, Place, closest
 
 if TYPE_CHECKING:
     from millstream.database import Database
-    from millstream.database.contents import Contents
 
 LARGEST_SCRIPT = 4_000_000
 STANDARD_INPUT = Path("-")
@@ -101,6 +100,7 @@ def database_for(
     """An empty database in the folder of the script, with settings from the command line; a person
     who runs a script trusts its classes in Python, unless they say no."""
     from millstream.database import Database
+    from millstream.database.contents import Contents
 
     kept = None if checkpoint is None else str(checkpoint)
     allowed = Contents(allows_python=python)
