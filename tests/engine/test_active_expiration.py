@@ -16,7 +16,8 @@ WINDOW AGGREGATE gone(tag string) : string {
   EXPIRE : { INSERT INTO RETURN SELECT tag FROM inwindow HAVING count(*) = 1; }
 }
 CREATE VIEW alerts AS
-  SELECT gone(tag) OVER (PARTITION BY tag RANGE 300 ms PRECEDING ACTIVE EXPIRATION) AS tag FROM tags;
+  SELECT gone(tag) OVER (PARTITION BY tag RANGE 300 ms PRECEDING ACTIVE EXPIRATION) AS tag
+  FROM tags;
 """
 
 
