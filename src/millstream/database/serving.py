@@ -26,7 +26,8 @@ def how_served(plan: Node, settings: Settings) -> Iterator[str]:
                     yield _line(call, _box(call, inner), node, settings)
             case Recomputed():
                 for call in node.calls:
-                    how = "its base version, computed anew for the groups that change"
+                    version = "window" if call.routine.is_window else "base"
+                    how = f"its {version} version, computed anew for the groups that change"
                     if node.by_expire:
                         how = "its window version, maintained by EXPIRE: rows leave in order"
                     yield _line(call, how, node, settings)

@@ -97,22 +97,24 @@ def _every_row(node: Node) -> Node:
 def recomputed(owns: Owns, plan: Node, keys: Outputs) -> Node:
     """The groups of a relation with what the calls give for each.
 
-    Over windows, a call gives what it returns while the newest row is fed.
+    Over windows, a call gives what it returns while the newest row is fed. Where rows leave out of
+    order, a version for windows is fed those that are left, as if none had left.
     """
     values: dict[Expression, str] = {value: name for name, value in keys}
     by_expire = in_order(plan) and all(returns_on_expire(asked) for asked in owns.asked)
     for asked, number in owns.asked.items():
-        if asked.versions.base is None and not by_expire:
+        if asked.versions.base is None and not returns_on_expire(asked):
             raise not_relational(asked.routine).at(owns.places[number])
         for value in asked.arguments:
             values.setdefault(value, f"#arg{len(values)}")
     calls = []
     for asked, number in owns.asked.items():
-        routine = asked.versions.window if by_expire else asked.versions.base
+        base, window = asked.versions.base, asked.versions.window
+        routine = window if by_expire or base is None else base
         assert routine is not None
         names = tuple(column_name(number, i) for i in range(len(routine.returns)))
         arguments = tuple(values[value] for value in asked.arguments)
-        ending = Ending.NEVER if by_expire else Ending.LAST
+        ending = Ending.NEVER if routine.is_window else Ending.LAST
         calls.append(FedCall(names, routine, arguments, ending=ending))
     below = Project(tuple((name, value) for value, name in values.items()), plan)
     newest = not by_expire and any(node.is_window for node in walk(plan))
