@@ -178,3 +178,20 @@ def test_window_versions_beside_built_in_aggregates(seed: int, tmp_path: Path) -
     ]
     assert shown or not rows
     assert all((row["total"], row["n"]) == (row["s"], row["c"]) for row in shown)
+
+
+def test_names_in_quotes(tmp_path: Path) -> None:
+    (tmp_path / "bids.csv").write_text("ts,item,price\n1,lamp,3\n2,lamp,4\n")
+    script = """
+AGGREGATE "So far"("x;" int) : int {
+  TABLE "t(" ("v'" int) AS VALUES (0);
+  UPDATE "t(" SET "v'" = "v'" + "x;";
+  INSERT INTO RETURN SELECT "v'" FROM "t(";
+}
+CREATE VIEW v AS SELECT "So far"(price) AS n, "upper"(item) AS item FROM bids;
+"""
+    found = run_script(STREAM + script, tmp_path)["v"]
+    assert found.select(["n", "item"]).to_pylist() == [
+        {"n": 3, "item": "LAMP"},
+        {"n": 7, "item": "LAMP"},
+    ]

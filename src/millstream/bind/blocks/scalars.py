@@ -108,7 +108,7 @@ class Scalars(Expressions):
         return self._word_of_blocks(word) is not None
 
     def _named(self, node: exp.Anonymous) -> Expression:
-        name = str(node.this).lower()
+        name = node.name.lower()
         if (found := self.body.routine(name)) is not None:
             return self._one_column(node, found)
         if name == OLDEST:
@@ -148,7 +148,7 @@ class Scalars(Expressions):
     def _member(self, node: exp.Dot) -> Expression:
         """`f(x).column`, `oldest().column`."""
         call = node.this.this if isinstance(node.this, exp.Filter) else node.this
-        named = str(call.this) if isinstance(call, exp.Anonymous) else ""
+        named = call.name if isinstance(call, exp.Anonymous) else ""
         if (found := self.body.routine(named)) is not None:
             results = self.results(call, found)
             names = [name for name, _ in found.returns]

@@ -86,7 +86,7 @@ def _item(node: exp.Expr, groups: Scalars) -> list[Item]:
     inner = node.this if isinstance(node, (exp.Alias, exp.Aliases)) else node
     call = inner.this if isinstance(inner, exp.Filter) else inner
     if isinstance(call, exp.Anonymous) and not isinstance(node, exp.Alias):
-        called = groups.body.routine(str(call.this))
+        called = groups.body.routine(call.name)
         if called is not None and (len(called.returns) > 1 or isinstance(node, exp.Aliases)):
             names = [name for name, _ in called.returns]
             if isinstance(node, exp.Aliases):

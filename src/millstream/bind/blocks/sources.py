@@ -124,13 +124,13 @@ class From:
         raise MillstreamError("this cannot stand in FROM", place_of(node, self.text))
 
     def _function(self, call: exp.Anonymous) -> tuple[Rows, Columns, str]:
-        if str(call.this).lower() == "table":
+        if call.name.lower() == "table":
             match call.expressions:
                 case [exp.Anonymous() as inner]:
                     call = inner
                 case [exp.Column(this=exp.Identifier() as name)]:
                     return self._table(exp.Table(this=name))
-        found = self.body.routine(str(call.this))
+        found = self.body.routine(call.name)
         if found is None or not found.is_function:
             what = f'function "{call.this}" does not exist'
             if found is not None:

@@ -23,7 +23,7 @@ def no_call(node: exp.Window) -> MillstreamError:
             "IGNORE NULLS and RESPECT NULLS are not part of the language",
             hint="Leave out rows with FILTER (WHERE x IS NOT NULL).",
         )
-    name = str(call.this).lower() if isinstance(call, exp.Anonymous) else None
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else None
     if name in LATER:
         value = to_sql(call.expressions[0]) if call.expressions else "x"
         return MillstreamError(

@@ -329,7 +329,7 @@ class Expressions:
         return coerce(value, kind)
 
     def _named(self, node: exp.Anonymous) -> Expression:
-        name = str(node.this).lower()
+        name = node.name.lower()
         if (versions := self.routines(name)) is not None:
             refuse_own(versions, self.clause, name_place_of(node, self.text))
         if (aggregate := self.aggregates(name)) is not None:

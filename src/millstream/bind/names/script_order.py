@@ -196,7 +196,7 @@ def _used_by_query(query: exp.Expr) -> dict[str, exp.Expr]:
             found.setdefault(name, table)
     for call in query.find_all(exp.Anonymous):
         for kind in (AGGREGATE, WINDOW_AGGREGATE):
-            found.setdefault(routine_key(kind, str(call.this)), call)
+            found.setdefault(routine_key(kind, call.name), call)
     return found
 
 

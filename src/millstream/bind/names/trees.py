@@ -45,7 +45,7 @@ Find = Callable[[str], Aggregate | None]
 
 def aggregate_of(node: exp.Expr, find: Find) -> Aggregate | None:
     """The aggregate that a node calls, if it does."""
-    return find(str(node.this)) if isinstance(node, exp.Anonymous) else None
+    return find(node.name) if isinstance(node, exp.Anonymous) else None
 
 
 def aggregates_of(select: exp.Select, find: Find) -> Iterator[Aggregate]:
@@ -65,7 +65,7 @@ def calls_own(select: exp.Select, routines: Callable[[str], Versions | None]) ->
     """True when an aggregate of one's own is called in the select list, HAVING or ORDER BY."""
     clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
     parts = (part for clause in clauses if clause is not None for part in own_parts(clause))
-    names = (str(part.this) for part in parts if isinstance(part, exp.Anonymous))
+    names = (part.name for part in parts if isinstance(part, exp.Anonymous))
     found = map(routines, names)
     return any(versions is not None and versions.is_aggregate for versions in found)
 

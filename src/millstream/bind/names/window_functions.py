@@ -125,4 +125,4 @@ def _stream_of(select: exp.Expr | None) -> str:
 
 
 def _name(node: exp.Expr) -> str:
-    return str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""

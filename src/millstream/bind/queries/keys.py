@@ -47,8 +47,8 @@ def _key(node: exp.Expr, items: list[Item], expressions: Expressions) -> Express
         for item in items:
             if item.name.lower() == node.name.lower():
                 return _not_aggregate(item.value, node, text)
-    if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("rollup", "cube"):
-        word = str(node.this).upper()
+    if isinstance(node, exp.Anonymous) and node.name.lower() in ("rollup", "cube"):
+        word = node.name.upper()
         raise MillstreamError(
             f"{word} is not supported yet",
             name_place_of(node, text),

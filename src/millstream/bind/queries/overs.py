@@ -63,7 +63,7 @@ class Overs:
         inner = node.this.this if isinstance(node.this, exp.Filter) else node.this
         if not isinstance(inner, exp.Anonymous):
             raise no_call(node).at(place_of(node, text))
-        name = str(inner.this).lower()
+        name = inner.name.lower()
         window = self.window(node)
         if (aggregate := self.expressions.aggregates(name)) is not None:
             self._note_frame(node, window)

@@ -95,7 +95,7 @@ class Owns:
         inner = inner.this if isinstance(inner, exp.Filter) else inner
         if not isinstance(inner, exp.Anonymous):
             return None
-        name = str(inner.this).lower()
+        name = inner.name.lower()
         versions = self.routines(name)
         if versions is None or not versions.is_aggregate:
             return None
@@ -115,7 +115,7 @@ class Owns:
             call = self.call_of(node)
             assert call is not None
             place = name_place_of(call, self.expressions.text)
-            raise several_columns(str(call.this), [name for name, _ in columns]).at(place)
+            raise several_columns(call.name, [name for name, _ in columns]).at(place)
         return columns[0][1]
 
     def items(self, node: exp.Expr) -> Sequence[tuple[str, Expression]] | None:
@@ -136,7 +136,7 @@ class Owns:
         if len(names) != len(columns):
             call = self.call_of(inner)
             assert call is not None
-            raise too_many_names(str(call.this), len(names), len(columns)).at(place_of(node, text))
+            raise too_many_names(call.name, len(names), len(columns)).at(place_of(node, text))
         return [(name, value) for name, (_, value) in zip(names, columns)]
 
     def _member(self, node: exp.Dot) -> Expression | None:
@@ -148,13 +148,13 @@ class Owns:
             if name.lower() == wanted.lower():
                 return value
         place = place_of(node.expression, self.expressions.text)
-        raise no_such_column(str(call.this), wanted, [name for name, _ in columns]).at(place)
+        raise no_such_column(call.name, wanted, [name for name, _ in columns]).at(place)
 
     def _columns(self, node: exp.Expr) -> list[tuple[str, Expression]]:
         """Take a call: the columns of its result."""
         call = self.call_of(node)
         assert call is not None
-        versions = self.routines(str(call.this))
+        versions = self.routines(call.name)
         assert versions is not None
         window = self.overs.window(node) if isinstance(node, exp.Window) else None
         arguments = self._arguments(call, node, versions.any)

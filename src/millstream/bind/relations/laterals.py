@@ -32,10 +32,10 @@ def function_of(node: exp.Expr, routines: Routines) -> tuple[exp.Anonymous, Rout
     call = node.this if isinstance(node, exp.Table) else None
     if not isinstance(call, exp.Anonymous):
         return None
-    wrapped = str(call.this).lower() == "table"
+    wrapped = call.name.lower() == "table"
     if wrapped and len(call.expressions) == 1 and isinstance(call.expressions[0], exp.Anonymous):
         call = call.expressions[0]
-    versions = routines(str(call.this))
+    versions = routines(call.name)
     if versions is None or versions.function is None:
         if versions is not None and versions.is_aggregate:
             raise no_function(versions.any)

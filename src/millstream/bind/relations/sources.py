@@ -212,12 +212,12 @@ class Sources:
     def _function_in_from(self, call: exp.Expr) -> MillstreamError:
         if (window := window_in_from(call, self.text)) is not None:
             return window
-        name = str(call.this) if isinstance(call, exp.Anonymous) else call.key
+        name = call.name if isinstance(call, exp.Anonymous) else call.key
         place = place_of(call, self.text)
         inner = call.expressions[0] if name.lower() == "table" and call.expressions else None
         if isinstance(inner, exp.Anonymous):
             known = [v.any.name for v in self.catalog.routines.values() if v.function is not None]
-            raise no_such_function(str(inner.this), known).at(name_place_of(inner, self.text))
+            raise no_such_function(inner.name, known).at(name_place_of(inner, self.text))
         if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
             inner = call.expressions[0].name if call.expressions else "bids"
             return MillstreamError(
