@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.machine import Ending, Fed, Frame, Instances, Machine, Ran
-from millstream.blocks.native import NativeMachine, why_not
+from millstream.blocks.native import MethodMachine, NativeMachine, code_of, why_not
 from millstream.blocks.routine import Routine
 
 FEW = 2_000
@@ -28,7 +28,7 @@ class Patient:
     machines give the same rows and keep the same instances, so it does not matter who took what.
     """
 
-    native: NativeMachine
+    native: NativeMachine | MethodMachine
     general: GeneralMachine
     spent: float = field(default=0.0)
     made: bool = field(default=False)
@@ -76,5 +76,7 @@ def machine_for(routine: Routine, ending: Ending, frame: Frame, native: bool = T
     """
     general = GeneralMachine(routine, ending, frame)
     if native and why_not(routine, ending, frame) is None:
+        if code_of(routine) is not None:
+            return Patient(MethodMachine(routine, ending, frame, general), general)
         return Patient(NativeMachine(routine, ending, frame), general)
     return general

@@ -8,13 +8,15 @@ from dataclasses import replace
 from millstream.bind.blocks import bind_routine
 from millstream.bind.names.script_order import defined_name, kind_made
 from millstream.bind.names.words import check_name
+from millstream.blocks.machine import Ending, Frame
+from millstream.blocks.native import Reason, why_not
 from millstream.blocks.routine import Routine
 from millstream.catalog import Catalog, Reader, routine_key, routine_kind
 from millstream.connect.table import TableFiles
 from millstream.database.events import Event, NameDefined, NameDropped, Noticed
 from millstream.database.python_routines import HandedOver, named_in_script
 from millstream.database.replacing import Replacing
-from millstream.errors import MillstreamError
+from millstream.errors import MillstreamError, Notice
 from millstream.lang import CreateForeignAggregate, CreateRoutine, parse_script
 
 
@@ -59,7 +61,18 @@ def put_routines(
         if there != routine:
             events.append(NameDefined(routine_kind(routine), routine.name))
         _keep(routine, (), catalog)
+    reasons = (why_not(routine, Ending.NEVER, Frame()) for routine in routines)
+    reason = next((reason for reason in reasons if reason is not None), None)
+    if reason is not None and any(isinstance(event, NameDefined) for event in events):
+        events.append(Noticed(_interpreted(statement.name, reason)))
     return events
+
+
+def _interpreted(name: str, reason: Reason) -> Notice:
+    return Notice(
+        f"{name}: its methods are interpreted, since {reason.why}",
+        "Classes of numbers alone become machine code.",
+    )
 
 
 def put_anew(given: HandedOver, replacing: Replacing) -> list[Event]:

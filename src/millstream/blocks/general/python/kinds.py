@@ -112,7 +112,15 @@ def _decimal(kind: pa.DataType) -> Change:
 
 
 def _unfit(value: Any, wanted: str) -> Unfit:
-    return Unfit(f"a {wanted} is declared, and this is a {type(value).__name__}")
+    return Unfit(f"{_a(wanted)} is declared, and this is {_a(type(value).__name__)}")
+
+
+def _a(word: str) -> str:
+    """
+    >>> _a("int"), _a("str")
+    ('an int', 'a str')
+    """
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 KINDS: dict[pa.DataType, Kind] = {
