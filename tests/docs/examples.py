@@ -2,7 +2,7 @@
 
 A page is Markdown. Its fenced blocks mean something by their first line:
 
-    ```csv bids.csv        a file (also jsonl) that the examples of the page can read
+    ```csv bids.csv        a file (also jsonl, python) that the examples of the page can read
     ```sql setup           statements before every later example, until the next setup
     ```sql [file.sql]      an example: it must run
     ```sql close           one that runs with --close
@@ -27,13 +27,14 @@ import pyarrow as pa
 
 from millstream.connect import encode, header
 from millstream.database import Database
+from millstream.database.contents import Contents
 from millstream.database.events import Noticed
 from millstream.errors import MillstreamError
 from millstream.testing import run_script
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILES = ("csv", "jsonl")
+FILES = ("csv", "jsonl", "python")
 ANSWERS = ("result", "output", "notices", "error")
 
 
@@ -79,7 +80,7 @@ class Example:
                 Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
                 Path(folder, name).write_text(text)
             told: list[str] = []
-            session = Database(base=folder, tell=told.append)
+            session = Database(folder, told.append, contents=Contents(allows_python=True))
             session.execute(self.setup)
             noticed: list[str] = []
             session.events.subscribe(lambda event: noticed.append(event.notice.render()), Noticed)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from millstream.database import Database
+from millstream.database.contents import Contents
 from millstream.spark.host import SparkHost
 from millstream.testing.run import KeptResults
 
@@ -17,7 +18,7 @@ def run_on_spark(
     checkpoint: str | None = None,
 ) -> dict[str, pa.Table]:
     """The results of a bounded script, as `millstream.testing.run_script` gives them."""
-    database = Database(base=str(base), tell=lambda text: None)
+    database = Database(str(base), lambda text: None, contents=Contents(allows_python=True))
     for name, value in (settings or {}).items():
         database.pin(name, value)
     database.execute(script)

@@ -15,12 +15,12 @@ import pyarrow as pa
 from millstream.algebra.types import type_name
 from millstream.blocks.foreign import MANY, NONE, ONE, SELF, Foreign, Form, PythonClass, State
 from millstream.blocks.general.python.kinds import ANNOTATIONS, kind_of
+from millstream.blocks.general.python.loading import METHODS
 from millstream.blocks.general.python.tables import Table
 from millstream.blocks.queries import Columns
 from millstream.blocks.routine import LocalTable, Routine
 from millstream.errors import MillstreamError, closest
 
-LABELS = ("initialize", "iterate", "terminate", "expire")
 KNOWN = "float, int, str, bool, datetime, date and timedelta"
 WINDOW_NAMES = ("inwindow", "oldest")
 
@@ -43,7 +43,7 @@ def routines_of(given: type, code: PythonClass, head: Head) -> tuple[Routine, ..
     With `expire` there is a window version, which answers by `terminate`, if there is one, after
     every tuple. What looks at `inwindow` has no base version.
     """
-    reader = _Reader(given, code.name, head)
+    reader = _Reader(given, code, head)
     code = replace(code, states=tuple(reader.states()), sees_window=reader.sees_window)
     arguments = head.arguments if head.arguments is not None else reader.arguments()
     returns = head.returns if head.returns is not None else reader.returns()
@@ -85,11 +85,12 @@ def routines_of(given: type, code: PythonClass, head: Head) -> tuple[Routine, ..
 class _Reader:
     """Reads the declarations of a class."""
 
-    def __init__(self, given: type, name: str, head: Head) -> None:
-        self.given, self.name, self.head = given, name, head
+    def __init__(self, given: type, code: PythonClass, head: Head) -> None:
+        self.given, self.name, self.head = given, code.name, head
+        name = code.name
         self.methods = {
             label: found
-            for label in LABELS
+            for label in METHODS
             if callable(found := inspect.getattr_static(given, label, None))
         }
         if "iterate" not in self.methods:
@@ -109,7 +110,7 @@ class _Reader:
                 f'class "{name}" has {word}, and its instances are made without it',
                 hint="Give attributes their first values in the class, or in initialize.",
             )
-        self.tree = _tree_of(given)
+        self.tree = _tree_of(code)
         self._check_attributes()
 
     @property
@@ -301,15 +302,12 @@ def _parameters(method: Any) -> list[str]:
     return list(inspect.signature(method).parameters)[1:]
 
 
-def _tree_of(given: type) -> ast.ClassDef | None:
-    try:
-        lines, _ = inspect.getsourcelines(given)
-    except (OSError, TypeError):
-        return None
-    width = len(lines[0]) - len(lines[0].lstrip())
-    body = ast.parse("".join(line[width:] if line[:width].isspace() else line for line in lines))
-    found = body.body[0]
-    return found if isinstance(found, ast.ClassDef) else None
+def _tree_of(code: PythonClass) -> ast.ClassDef | None:
+    """The class in its text; None where that is not known."""
+    name = code.name.rpartition(".")[2]
+    nodes = ast.walk(ast.parse(code.text or ""))
+    found = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name]
+    return found[0] if len(found) == 1 else None
 
 
 def _methods(tree: ast.ClassDef) -> dict[str, ast.FunctionDef]:

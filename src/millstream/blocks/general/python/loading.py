@@ -16,6 +16,8 @@ from typing import Any
 from millstream.blocks.foreign import PythonClass
 from millstream.errors import MillstreamError
 
+METHODS = ("initialize", "iterate", "terminate", "expire")
+
 _GIVEN: dict[PythonClass, type] = {}
 """Classes that were handed over in this process. Law: the text gives the same class."""
 
@@ -90,16 +92,28 @@ def _reaching(folder: str | None) -> Iterator[None]:
 
 def text_of_class(given: type) -> str | None:
     """The lines of its module that a class needs, at their places; None if they cannot be read."""
-    try:
-        lines, first = inspect.getsourcelines(given)
-    except (OSError, TypeError):
+    if (found := lines_of(given)) is None:
         return None
+    lines, first = found
     try:
         module = inspect.getsource(sys.modules[given.__module__])
     except (OSError, TypeError, KeyError):
         module = "\n" * (first - 1) + "".join(_dedented(lines))
     end = first + len(lines) - 1
     return needed(module, first, end)
+
+
+def lines_of(given: type) -> tuple[list[str], int] | None:
+    """The lines of a class and the number of the first; None if they are not sure to be its own."""
+    try:
+        lines, first = inspect.getsourcelines(given)
+        path = inspect.getsourcefile(given)
+    except (OSError, TypeError):
+        return None
+    methods = [v for n, v in vars(given).items() if n in METHODS and inspect.isfunction(v)]
+    codes = [method.__code__ for method in methods]
+    inside = [c for c in codes if c.co_filename == path and first <= c.co_firstlineno]
+    return (lines, first) if codes and inside == codes else None
 
 
 def needed(module: str, first: int, end: int) -> str:
