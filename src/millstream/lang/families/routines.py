@@ -227,6 +227,12 @@ class _Body:
     def _read_inner(self) -> None:
         parser, first = self.parser, self.parser.current
         if not first or first.text.upper() not in (*_WORDS, "CREATE"):
+            if first and first.text.lower() in LABELS:
+                parser.fail(
+                    f"label {first.text.upper()} has no colon",
+                    first,
+                    hint=f"Write {first.text.upper()} : {{ … }}.",
+                )
             parser.expect(
                 "a label, TABLE, INSERT, UPDATE, DELETE, AGGREGATE or FUNCTION",
                 hint=f"Labels are {', '.join(LABELS).upper()}.",
