@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import millstream
 from millstream import MillstreamError, Table
+from millstream.blocks.general.python.loading import text_of_class
+from millstream.cli.main import app
 from millstream.engine.log import read_log
 from millstream.files import open_folder
 from millstream.operators.failures import SCHEMA
@@ -273,3 +276,68 @@ def test_a_class_that_changes_takes_the_place_of_the_one_before(db) -> None:
     db.aggregate("plus", adding(2))
     db.run()
     assert [row["s"] for row in query.table().to_pylist()] == [p + 2 for _, _, p in BIDS]
+
+
+def test_a_class_travels_with_what_it_names_and_without_its_registration() -> None:
+    class Db:
+        def aggregate(self, given: type) -> type:
+            return given
+
+    db = Db()
+
+    @db.aggregate
+    class Scaled:
+        def iterate(self, x: int) -> int:
+            return tripled(x)
+
+    text = text_of_class(Scaled)
+    assert text is not None
+    given: dict = {}
+    exec(text, given)
+    assert given["Scaled"]().iterate(5) == 15
+    first = Scaled.iterate.__code__.co_firstlineno
+    assert given["Scaled"].iterate.__code__.co_firstlineno == first
+    assert "STREAM" not in text and "aggregate" not in text
+
+
+FACTOR = 3
+
+
+def tripled(x: int) -> int:
+    return FACTOR * x
+
+
+def test_the_command_line_allows_classes_unless_told_not_to(tmp_path: Path) -> None:
+    (tmp_path / "made.py").write_text("class Sum:\n" + ITERATE)
+    script = tmp_path / "script.sql"
+    script.write_text(NAMED)
+    allowed = CliRunner().invoke(app, ["check", str(script)])
+    assert (allowed.exit_code, "no errors" in allowed.output) == (0, True)
+    refused = CliRunner().invoke(app, ["check", str(script), "--no-python"])
+    assert refused.exit_code == 1
+    assert "which this run does not allow" in refused.output
+
+
+def test_a_changed_class_begins_afresh(tmp_path: Path) -> None:
+    (tmp_path / "bids.csv").write_text("ts,item,price\n1,a,3\n2,a,5\n")
+    counting = (
+        "class Sum:\n    total: int = 0\n\n    def iterate(self, x):\n"
+        "        self.total += x\n        return self.total\n"
+    )
+    kept = str(tmp_path / "kept")
+
+    def run(module: str, restart: tuple[str, ...] = ()) -> list[int]:
+        (tmp_path / "made.py").write_text(module)
+        given = {"host": "local", "base": str(tmp_path), "allow_python": True, "checkpoint": kept}
+        with millstream.connect(**given) as db:
+            db.execute(STREAM + NAMED)
+            query = db.query("SELECT f(price) AS s FROM bids", name="sums")
+            db.run(restart=restart)
+            return [row["s"] for row in query.table().to_pylist()]
+
+    assert run(counting) == [3, 8]
+    with (tmp_path / "bids.csv").open("a") as file:
+        file.write("3,a,1\n")
+    assert run("# a remark\n" + counting) == [3, 8, 9]
+    with pytest.raises(MillstreamError, match="sums"):
+        run(counting.replace("+= x", "-= x"))

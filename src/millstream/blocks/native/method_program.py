@@ -217,17 +217,9 @@ def _class_in(module: ast.Module, name: str) -> ast.ClassDef:
     node = found[0]
     plain = all(isinstance(d, ast.Name) and d.id == "dataclass" for d in node.decorator_list)
     hooks = [n.name for n in node.body if isinstance(n, ast.FunctionDef) and n.name[:2] == "__"]
-    if node.bases or node.keywords or not (plain or _is_call(node)) or hooks:
+    if node.bases or node.keywords or not plain or hooks:
         raise NotNative("it is more than attributes and methods")
     return node
-
-
-def _is_call(node: ast.ClassDef) -> bool:
-    """Whether it is registered by a decorator, `@db.aggregate` or a call of it."""
-    return all(
-        "aggregate" in {n.attr for n in ast.walk(d) if isinstance(n, ast.Attribute)}
-        for d in node.decorator_list
-    )
 
 
 def _targets(statement: ast.stmt) -> list[ast.expr]:

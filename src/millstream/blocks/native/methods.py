@@ -53,7 +53,7 @@ class Method:
                 self.lines.append(f"    return {self._given(None)}")
         slots = [code for code, _ in self.slots.values()]
         head = f"def {name}({', '.join([*slots, *takes])}):"
-        return ["@njit(error_model='numpy')", head, *self.lines, "", ""]
+        return ["@njit(error_model='numpy', inline='always')", head, *self.lines, "", ""]
 
     def _given(self, row: Sequence[str] | None) -> str:
         columns = row or [ZERO[kind] for kind in self.returns]

@@ -126,7 +126,8 @@ def needed(module: str, first: int, end: int) -> str:
         x = math.pi
     """
     lines = module.splitlines()
-    own = ast.parse("".join(_dedented([line + "\n" for line in lines[first - 1 : end]])))
+    body = _unregistered(_dedented(lines[first - 1 : end]))
+    own = ast.parse("\n".join(body))
     waiting, kept = _names(own), set(range(first, end + 1))
     statements = [s for s in ast.parse(module).body if not s.lineno <= first <= _end(s)]
     known: dict[str, list[ast.stmt]] = {}
@@ -141,9 +142,19 @@ def needed(module: str, first: int, end: int) -> str:
         for statement in known.get(name, ()):
             kept |= set(range(_start(statement), _end(statement) + 1))
             waiting |= _names(statement) - done
-    body = _dedented([line + "\n" for line in lines[first - 1 : end]])
-    lines[first - 1 : end] = [line.rstrip("\n") for line in body]
+    lines[first - 1 : end] = body
     return "\n".join(line if at in kept else "" for at, line in enumerate(lines[: max(kept)], 1))
+
+
+def _unregistered(lines: list[str]) -> list[str]:
+    """The lines of a class without decorators that hand it over: `@db.aggregate`."""
+    node, found = ast.parse("\n".join(lines)).body[0], list(lines)
+    for one in getattr(node, "decorator_list", ()):
+        called = one.func if isinstance(one, ast.Call) else one
+        if isinstance(called, ast.Attribute) and called.attr == "aggregate":
+            for at in range(one.lineno - 1, one.end_lineno or one.lineno):
+                found[at] = ""
+    return found
 
 
 def _dedented(lines: list[str]) -> list[str]:
