@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -187,3 +188,9 @@ def test_a_step_without_rows_changes_nothing() -> None:
     node = feed(call(routines.WINDOWED, Frame(rows=3)))
     state, out = node.step({}, Changes.empty(SCHEMA), Span(0, 1, 0))
     assert (state, len(out)) == ({}, 0)
+
+
+def test_a_node_that_has_run_can_be_sent_to_workers() -> None:
+    node, tuples = feed(call(routines.WINDOWED, Frame(rows=3))), some_tuples(random.Random(3))
+    expected = run(node, tuples, [70])
+    assert run(pickle.loads(pickle.dumps(node)), tuples, [70]) == expected

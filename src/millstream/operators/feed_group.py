@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -40,6 +40,10 @@ class Group:
     calls: tuple[FedCall, ...]
     given: pa.Schema
     native: bool
+
+    def __getstate__(self) -> dict[str, object]:
+        """Machines are made where they run: jobs are sent to workers without them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def machines(self) -> tuple[Machine, ...]:
