@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from millstream.bind.blocks import routine_from_text
 from millstream.blocks.general import GeneralMachine
 from millstream.blocks.machine import Ending, Fed, Frame, Machine, Ran
-from millstream.blocks.native import MethodMachine, source_of, why_not
+from millstream.blocks.native import MethodMachine, NativeMachine, source_of, why_not
 from millstream.blocks.routine import Routine
 from millstream.database.python_routines import handed_over
 from millstream.state.ordered_run import Order
@@ -184,3 +185,35 @@ def test_no_text_of_the_author_is_in_the_program() -> None:
     source = source_of(routine, Ending.NEVER, Frame())
     for word in ("system_exit", "import_os", "rm -rf", "evil_name", "Hostile", "drop_all"):
         assert word not in source
+
+
+def test_a_class_gives_what_blocks_give() -> None:
+    class Decayed:
+        total: float
+
+        def initialize(self, x: float) -> float:
+            self.total = x
+            return x
+
+        def iterate(self, x: float) -> float:
+            self.total = 0.9 * self.total + x
+            return self.total
+
+    blocks = routine_from_text("""AGGREGATE decayed(x double) : double {
+      TABLE state(total double);
+      INITIALIZE : { INSERT INTO state VALUES (x); INSERT INTO RETURN VALUES (x); }
+      ITERATE : {
+        UPDATE state SET total = 0.9 * total + x;
+        INSERT INTO RETURN SELECT total FROM state;
+      }
+    }""")
+    (routine,) = handed_over("decayed", Decayed, None, None).routines
+    native, general = machines(routine, Ending.NEVER, Frame())
+    fed = some_events(3, 500, False)
+    fed = replace(fed, arguments=fed.arguments[:1])
+    esl = NativeMachine(blocks)
+    expected = esl.run(fed, GeneralMachine(blocks).nothing, GROUPS)
+    for machine in (native, general):
+        ran = machine.run(fed, general.nothing, GROUPS)
+        assert ran.rows.column(0).equals(expected.rows.column(0))
+        assert ran.after.slots.column("t0.c0").equals(expected.after.slots.column("t0.c0"))

@@ -24,6 +24,18 @@ def write_tuples(folder: Path, tuples: list[tuple[int, str, int]]) -> None:
     (folder / "bids.csv").write_text("\n".join(lines) + "\n")
 
 
+def run_through_kills(words: tuple, checkpoint: Path) -> None:
+    """A run that is killed twice on its way, and then ends."""
+    for wanted in (2, 6):
+        process = start(*words)
+        until = time.monotonic() + 120
+        while batches_done(checkpoint) < wanted and time.monotonic() < until:
+            assert process.poll() is None, process.stdout.read()
+            time.sleep(0.02)
+        kill(process)
+    run_here(*words)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_calls_over_windows(spark, seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed + 500)
@@ -66,12 +78,5 @@ def test_instances_survive_a_kill(spark, tmp_path: Path) -> None:
     run_here("run", script, "--out", tmp_path / "whole", "--changes", "--host", "local")
     kept = "--checkpoint", tmp_path / "checkpoint", "--set", f"batch_rows={BATCH}"
     words = ("run", script, "--out", tmp_path / "out", "--changes", *kept)
-    for wanted in (2, 6):
-        process = start(*words)
-        until = time.monotonic() + 120
-        while batches_done(tmp_path / "checkpoint") < wanted and time.monotonic() < until:
-            assert process.poll() is None, process.stdout.read()
-            time.sleep(0.02)
-        kill(process)
-    run_here(*words)
+    run_through_kills(words, tmp_path / "checkpoint")
     assert files(tmp_path / "out") == files(tmp_path / "whole")

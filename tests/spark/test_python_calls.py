@@ -2,7 +2,6 @@
 instance keeps survives a kill."""
 
 import random
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import millstream
 from laws.test_own_calls import STREAM, some_owns, some_tuples, some_window
 from laws.test_python_calls import MODULE, PYTHON_OWNS
 from oracle.own_calls import answers
-from spark.command import files, kill, run_here, start
+from spark.command import files, run_here
 from spark.running import run_on_spark
-from spark.test_exactly_once import batches_done
-from spark.test_own_calls import BATCH, ROWS, write_tuples
+from spark.test_own_calls import BATCH, ROWS, run_through_kills, write_tuples
 
 pytestmark = pytest.mark.spark
 DEFINITIONS = "\n".join(own.text for own in PYTHON_OWNS)
@@ -89,12 +87,5 @@ def test_instances_survive_a_kill(spark, tmp_path: Path) -> None:
     run_here("run", script, "--out", tmp_path / "whole", "--host", "local")
     kept = "--checkpoint", tmp_path / "checkpoint", "--set", f"batch_rows={BATCH}"
     words = ("run", script, "--out", tmp_path / "out", *kept)
-    for wanted in (2, 6):
-        process = start(*words)
-        until = time.monotonic() + 120
-        while batches_done(tmp_path / "checkpoint") < wanted and time.monotonic() < until:
-            assert process.poll() is None, process.stdout.read()
-            time.sleep(0.02)
-        kill(process)
-    run_here(*words)
+    run_through_kills(words, tmp_path / "checkpoint")
     assert files(tmp_path / "out") == files(tmp_path / "whole")
