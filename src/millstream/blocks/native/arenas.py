@@ -4,32 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from millstream.blocks.native.indexes import index_anew
 from millstream.blocks.native.kinds import Value
-from millstream.blocks.native.place import Many
+from millstream.blocks.native.place import Many, Program
 from millstream.blocks.native.writer import Writer
 
 
-def make_room(w: Writer, table: Many, may_shift: bool = True) -> None:
-    """Make sure that there is room for a row: where more than half of the rows have left, the
-    others move to the front; otherwise the arrays grow."""
+def has_room(program: Program, tables: Sequence[Many]) -> list[str]:
+    """Conditions under which an event can be taken: there is room for the rows that it puts in.
+
+    So arrays are only replaced between events: where they may be replaced amid the statements,
+    each of those would take longer.
+    """
+    found = []
+    for table in tables:
+        if rows := program.room.get(table.name):
+            t = table.name
+            found.append(f"{t}_n + {rows} <= len({table.arrays[0][0]})")
+            if table.key is not None:
+                found.append(f"2 * ({t}_used + {rows}) <= len({t}_e)")
+    return found
+
+
+def make_room(w: Writer, table: Many, rows: int) -> None:
+    """Make room for some rows: where more than half of the rows have left, the others move to the
+    front; otherwise the arrays grow."""
     t = table.name
-    first = table.arrays[0][0]
-    with w.block(f"if {t}_n == len({first})"):
-        grow = [f"{name} = grown({name}, 2 * len({name}))" for name, _ in table.arrays]
-        if not may_shift:
-            for line in grow:
-                w.line(line)
-            return
-        with w.block(f"if 2 * ({t}_b - {t}_s) > {t}_n - {t}_s"):
-            at = w.name("i")
-            with w.block(f"for {at} in range({t}_n - {t}_b)"):
-                for name, _ in table.arrays:
-                    w.line(f"{name}[{t}_s + {at}] = {name}[{t}_b + {at}]")
-            w.line(f"{t}_n -= {t}_b - {t}_s")
-            w.line(f"{t}_b = {t}_s")
-        with w.block("else"):
-            for line in grow:
-                w.line(line)
+    with w.block(f"if {t}_n + {rows} > len({table.arrays[0][0]})"):
+        if table.key is not None:
+            grow(w, table)
+        else:
+            with w.block(f"if 2 * ({t}_b - {t}_s) > {t}_n - {t}_s + {2 * rows}"):
+                at = w.name("i")
+                with w.block(f"for {at} in range({t}_n - {t}_b)"):
+                    for name, _ in table.arrays:
+                        w.line(f"{name}[{t}_s + {at}] = {name}[{t}_b + {at}]")
+                w.line(f"{t}_n -= {t}_b - {t}_s")
+                w.line(f"{t}_b = {t}_s")
+            with w.block("else"):
+                grow(w, table)
+    if table.key is not None:
+        with w.block(f"if 2 * ({t}_used + {rows}) > len({t}_e)"):
+            index_anew(w, table, f"2 * len({t}_e)")
+
+
+def grow(w: Writer, table: Many) -> None:
+    for name, _ in table.arrays:
+        w.line(f"{name} = grown({name}, 2 * len({name}))")
 
 
 def put(w: Writer, table: Many, at: str, row: Sequence[Value]) -> None:

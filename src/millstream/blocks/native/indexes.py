@@ -9,7 +9,7 @@ from millstream.algebra.expressions import Call, Expression, conjuncts
 from millstream.blocks.layout import holds_one_row
 from millstream.blocks.leaves import Field
 from millstream.blocks.native.counting import counters
-from millstream.blocks.native.kinds import WHOLE, Value, array_type, both
+from millstream.blocks.native.kinds import WHOLE, Value, array_type
 from millstream.blocks.native.place import Many, Single
 from millstream.blocks.native.writer import Writer
 from millstream.blocks.queries import Columns, Local, Select
@@ -116,10 +116,13 @@ def rows_of_key(
     slot of the key, and of the row before."""
     t = table.name
     slot, before, at, after = w.name(), w.name("i"), w.name("i"), w.name("i")
-    w.line(f"{slot} = found({t}_h, {key.code})")
+    value = w.named(key.code)
+    w.line(f"{slot} = slot_of({value}, {t}_bits) & {t}_mask")
+    with w.block(f"while {t}_h[{slot} + 1] != -1 and {t}_h[{slot}] != {value}"):
+        w.line(f"{slot} = ({slot} + step_of({value})) & {t}_mask")
     w.line(f"{before} = -1")
-    known = both(key.valid, f"{slot} >= 0")
-    w.line(f"{after} = {t}_h[{slot} + 1] if {known} else -1")
+    first = f"{t}_h[{slot} + 1]"
+    w.line(f"{after} = {first}" + (f" if {key.valid} else -1" if key.valid is not None else ""))
     with w.block(f"while {after} >= 0" if end is None else f"while 0 <= {after} < {end}"):
         w.line(f"{at} = {after}")
         w.line(f"{after} = {t}_y[{at}]")
@@ -137,28 +140,42 @@ def _masks(table: Many) -> tuple[str, str]:
 
 
 def index_anew(w: Writer, table: Many, size: str = "16", last: str | None = None) -> None:
-    """Index the rows of a table."""
+    """Make an index of the rows of a table."""
     if table.key is None:
         return
     t = table.name
     valid, alive = _masks(table)
     w.line(
-        f"{t}_h, {t}_e, {t}_used = indexed({t}_c{table.key}, {valid}, {alive}, {t}_y, "
-        f"{t}_b, {last or t + '_n'}, {size})"
+        f"{t}_h, {t}_e, {t}_used, {t}_bits, {t}_mask = indexed("
+        f"{t}_c{table.key}, {valid}, {alive}, {t}_y, {t}_b, {last or t + '_n'}, {size})"
     )
 
 
-def index_row(w: Writer, table: Many, key: Value) -> None:
-    """Put the row that lies at the end into the index."""
+def index_again(w: Writer, table: Many) -> None:
+    """Index the rows of a table in the place of those that the index has."""
+    if table.key is None:
+        return
+    t = table.name
+    valid, alive = _masks(table)
+    w.line(
+        f"{t}_used = refilled({t}_h, {t}_e, "
+        f"{t}_c{table.key}, {valid}, {alive}, {t}_y, {t}_b, {t}_n, {t}_bits)"
+    )
+
+
+def index_row(w: Writer, table: Many, key: Value, loose: bool) -> None:
+    """Put the row that lies at the end into the index, for which there is room if not `loose`."""
     t = table.name
     if table.forgets:
         w.line(f"{t}_a[{t}_n] = True")
     if table.key is None:
         return
+    own = f"{t}_c{table.key}[{t}_n]"
     with w.when(key.valid or "True"):
-        w.line(f"{t}_used += link({t}_h, {t}_e, {t}_y, {t}_c{table.key}[{t}_n], {t}_n)")
-        with w.block(f"if 2 * {t}_used > len({t}_e)"):
-            index_anew(w, table, f"2 * len({t}_e)", f"{t}_n + 1")
+        w.line(f"{t}_used += link({t}_h, {t}_e, {t}_y, {t}_bits, {own}, {t}_n)")
+        if loose:
+            with w.block(f"if 2 * {t}_used > len({t}_e)"):
+                index_anew(w, table, f"2 * len({t}_e)", f"{t}_n + 1")
 
 
 def forget(w: Writer, table: Many, at: str, names: tuple[str, str]) -> None:
@@ -184,4 +201,4 @@ def close_up(w: Writer, table: Many, condition: str, anew: bool = True) -> None:
         w.line(f"{t}_n = {stay}")
         w.line(f"{t}_dead = 0")
         if anew:
-            index_anew(w, table)
+            index_again(w, table)

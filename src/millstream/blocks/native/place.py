@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,30 +28,30 @@ class Variant:
     wanted: bool = False
     in_time: bool = False
 
-    @property
-    def loops(self) -> int:
-        """How many loops are open where an event is taken."""
-        return 1 if self.in_time else 2
-
 
 @dataclass(eq=False)
 class Program:
     """A program that is being written.
 
     `nullable` are the columns that may hold a NULL, each by the name of its table and its number:
-    writing adds to it, and is repeated until nothing is added. `texts` are the strings that stand
-    in the routine, `stored` the tables of the system that it reads.
+    writing adds to it, and is repeated until nothing is added. So it is with `room`: how many rows
+    an event puts into a table at most; None where there is no telling, since it does so in a loop.
+    `texts` are the strings that stand in the routine, `stored` the tables of the system it reads.
+    `loops` is how many loops are open where an event is taken.
     """
 
     routine: Routine
     variant: Variant
     nullable: set[tuple[str, int]]
+    room: dict[str, int | None] = field(default_factory=dict)
+    puts: Counter[str] = field(default_factory=Counter)
     writer: Writer = field(default_factory=Writer)
     top: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
     orders_texts: bool = False
     tables: int = 0
+    loops: int = 0
     calling: tuple[str, ...] = ()
 
     def text(self, value: str) -> str:

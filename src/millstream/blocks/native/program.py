@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.native.arenas import make_room, put
+from millstream.blocks.native.arenas import has_room, make_room, put
 from millstream.blocks.native.frontier import Frontier, Written
 from millstream.blocks.native.indexes import close_up, index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Reason, Value, array_type, zero
@@ -21,10 +21,11 @@ from millstream.blocks.routine import INWINDOW, RETURN, Delete, Routine
 def written(routine: Routine, ending: Ending, frame: Frame | None, variant: Variant) -> Written:
     """The program of a routine. Raises `Refused` where a statement has no native form."""
     nullable: set[tuple[str, int]] = set()
+    room: dict[str, int | None] = {}
     while True:
-        known = len(nullable)
-        found = _Writing(routine, ending, frame, variant, nullable).whole()
-        if len(nullable) == known:
+        known = len(nullable), dict(room)
+        found = _Writing(routine, ending, frame, variant, nullable, room).whole()
+        if (len(nullable), room) == known:
             return found
 
 
@@ -38,10 +39,11 @@ class _Writing:
         frame: Frame | None,
         variant: Variant,
         nullable: set[tuple[str, int]],
+        room: dict[str, int | None],
     ) -> None:
         self.layout = Layout(routine, frame)
         self.routine, self.ending, self.frame, self.variant = routine, ending, frame, variant
-        self.program = Program(routine, variant, nullable, tables=len(routine.tables))
+        self.program = Program(routine, variant, nullable, room, tables=len(routine.tables))
         self.w = self.program.writer
         self.tables = self._tables()
         self.frontier = Frontier(self.layout, self.program, self.tables)
@@ -92,6 +94,9 @@ class _Writing:
             self._all_in_time()
         else:
             self._one_after_another()
+        for name, puts in self.program.puts.items():
+            if self.program.room.get(name, 0) is not None:
+                self.program.room[name] = puts
         size = f"{self.most} * len(event) + 1" if self.most > 1 else "len(event) + 1"
         return Written(
             self.frontier.text(f"max(16, {size})" if self.grows else size),
@@ -108,13 +113,30 @@ class _Writing:
         w = self.w
         with w.block("for p in range(len(starts) - 1)"):
             self._load()
-            with w.block("for j in range(starts[p], starts[p + 1])"):
-                w.line("e = event[j]")
-                self._event()
+            tables = [table for _, table in self.frontier.many]
+            if tables:
+                w.line("j = starts[p]")
+                with w.block("while j < starts[p + 1]"):
+                    self._make_room()
+                    room = ["j < starts[p + 1]", *has_room(self.program, tables)]
+                    with w.block(f"while {' and '.join(room)}"):
+                        w.line("e = event[j]")
+                        w.line("j += 1")
+                        self._event()
+            else:
+                with w.block("for j in range(starts[p], starts[p + 1])"):
+                    w.line("e = event[j]")
+                    self._event()
             if self.ending is Ending.LAST and self.routine.terminate:
                 with w.block("if begun and starts[p] < starts[p + 1]"):
+                    self._make_room()
                     self._terminate()
             self._store()
+
+    def _make_room(self) -> None:
+        for _, table in self.frontier.many:
+            if rows := self.program.room.get(table.name):
+                make_room(self.w, table, rows)
 
     def _all_in_time(self) -> None:
         """The events of all instances as they happen: slots are loaded and stored for each."""
@@ -130,6 +152,7 @@ class _Writing:
 
     def _event(self) -> None:
         w, layout = self.w, self.layout
+        self.program.loops = w.loops
         self._read("x", "a{}[e]", "v{}[e]")
         if not layout.takes_leavers:
             self._arrival()
@@ -189,7 +212,7 @@ class _Writing:
         w, table = self.w, self.tables[INWINDOW]
         assert isinstance(table, Many)
         w.line("# it enters the window")
-        make_room(w, table)
+        self.program.puts["w"] += 1
         row = [self._argument("x", j) for j in range(len(self.routine.arguments))]
         hidden = ["number[e]"] + (["instant[e]"] if self.layout.keeps_instants else [])
         put(w, table, "w_n", [*row, *map(Value, hidden)])
@@ -271,10 +294,10 @@ class _Writing:
         if not self.counts:
             return
         with w.when("wanted[e]" if self.variant.wanted else "True"):
-            if w.loops > self.variant.loops:
+            if w.loops > self.program.loops:
                 self.grows = True
             self.sites += 1
-            if w.loops > self.variant.loops:
+            if w.loops > self.program.loops:
                 with w.block("if r == len(r_event)"):
                     for name, _ in self.frontier.returned:
                         w.line(f"{name} = grown({name}, 2 * len({name}))")

@@ -178,46 +178,36 @@ def gathered(column, first, last):  # type: ignore[no-untyped-def]
     return out
 
 
-SPREAD = -7046029254386353131
-"""2⁶⁴ divided by the golden ratio, and odd."""
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ divided by the golden ratio."""
 
 
 # An index is an array of slots: a key and its first row, which is −1 in a slot that is free, and −2
-# where all rows have been deleted. Behind them stands how many bits the number of a slot has.
+# where all rows have been deleted. Programs look keys up themselves, and hand only numbers to what
+# is called here: an array that is handed over is counted, which takes longer than to look.
 
 
 @njit(inline="always")
-def slot_of(index, key):  # type: ignore[no-untyped-def]
-    """Where a key is looked for first: keys less than the number of slots lie in their order."""
-    last = len(index) - 1
-    return ((key ^ ((key >> index[last]) * SPREAD)) & ((last >> 1) - 1)) << 1
+def slot_of(key, bits):  # type: ignore[no-untyped-def]
+    """Where a key is looked for first, to be cut to the size of the index: keys less than the
+    number of slots lie in their order."""
+    return np.int64(np.uint64(key) ^ (np.uint64(key >> bits) * SPREAD)) << 1
 
 
 @njit(inline="always")
-def next_slot(index, key, at):  # type: ignore[no-untyped-def]
-    """Where a key is looked for after a slot: each key goes its own way through them all, so that
-    keys that lie in a row are no long way for others."""
-    step = ((key * SPREAD) >> 40) | 1
-    return (at + 2 * step) & (len(index) - 2)
-
-
-@njit(inline="always")
-def found(index, key):  # type: ignore[no-untyped-def]
-    """Where the slot of a key lies, or −1."""
-    at = slot_of(index, key)
-    while index[at + 1] != -1:
-        if index[at] == key:
-            return at
-        at = next_slot(index, key, at)
-    return -1
+def step_of(key):  # type: ignore[no-untyped-def]
+    """How far it is to the next slot: each key goes its own way through all of them, so that keys
+    that lie in a row are no long way for others."""
+    return ((np.int64((np.uint64(key) * SPREAD) >> np.uint64(40)) << 1) | 1) << 1
 
 
 @njit
-def link(index, ends, following, key, row):  # type: ignore[no-untyped-def]
+def link(index, ends, following, bits, key, row):  # type: ignore[no-untyped-def]
     """Put a row behind the others of its key; how many slots are used more than before."""
-    at = slot_of(index, key)
+    mask = len(index) - 2
+    at = slot_of(key, bits) & mask
     while index[at + 1] != -1 and index[at] != key:
-        at = next_slot(index, key, at)
+        at = (at + step_of(key)) & mask
     new = index[at + 1] == -1
     if index[at + 1] < 0:
         index[at], index[at + 1] = key, row
@@ -242,16 +232,24 @@ def unlink(index, ends, following, at, before, row):  # type: ignore[no-untyped-
 
 @njit
 def indexed(keys, valid, alive, following, first, last, size):  # type: ignore[no-untyped-def]
-    """An index over rows: its slots, the last row of each, and how many are used."""
+    """An index over rows: its slots, the last row of each, how many are used, how many bits the
+    number of one has, and what cuts a place to the size of the index."""
     bits = 4
     while (1 << bits) < max(size, 2 * (last - first)):
         bits += 1
     slots = 1 << bits
-    index = np.full(2 * slots + 1, -1, np.int64)
-    index[2 * slots] = bits
+    index = np.empty(2 * slots, np.int64)
     ends = np.empty(slots, np.int64)
+    used = refilled(index, ends, keys, valid, alive, following, first, last, bits)
+    return index, ends, used, bits, 2 * slots - 2
+
+
+@njit
+def refilled(index, ends, keys, valid, alive, following, first, last, bits):  # type: ignore[no-untyped-def]
+    """Fill the slots with rows again; how many are used."""
+    index[:] = -1
     used = 0
     for row in range(first, last):
         if (len(valid) == 0 or valid[row]) and (len(alive) == 0 or alive[row]):
-            used += link(index, ends, following, keys[row], row)
-    return index, ends, used
+            used += link(index, ends, following, bits, keys[row], row)
+    return used

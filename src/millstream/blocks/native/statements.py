@@ -10,14 +10,14 @@ from functools import partial
 from millstream.algebra.expressions import Expression, conjuncts
 from millstream.blocks.foreign import Foreign
 from millstream.blocks.leaves import Field
-from millstream.blocks.native.arenas import make_room, put
+from millstream.blocks.native.arenas import grow, put
 from millstream.blocks.native.expressions import value_of
 from millstream.blocks.native.indexes import (
     all_rows,
     close_up,
     fixes_key,
     forget,
-    index_anew,
+    index_again,
     index_row,
     keep_before,
     rows_of_key,
@@ -146,10 +146,22 @@ def _append(place: Place, table: Single | Many, row: Sequence[Value]) -> None:
                 w.line(f"{mine.valid} = {value.valid or 'True'}")
         w.line(f"{table.name} = True")
         return
-    make_room(w, table, may_shift=table.name not in place.ends and table.key is None)
+    loose = counts_on_room(place, table) is None
+    if loose:
+        with w.block(f"if {table.name}_n == len({table.arrays[0][0]})"):
+            grow(w, table)
     put(w, table, f"{table.name}_n", row)
-    index_row(w, table, row[table.key or 0])
+    index_row(w, table, row[table.key or 0], loose)
     w.line(f"{table.name}_n += 1")
+
+
+def counts_on_room(place: Place, table: Many) -> int | None:
+    """Note that a row is put in; how many an event puts in, None if there is no telling."""
+    program = place.program
+    program.puts[table.name] += 1
+    if place.w.loops > program.loops or program.calling:
+        program.room[table.name] = None
+    return program.room.get(table.name, 0)
 
 
 def _reads(place: Place, tree: object, name: str) -> bool:
@@ -261,7 +273,7 @@ def _delete_all(w: Writer, table: Many, touched: str | None) -> None:
         w.line(f"{t}_dead = 0")
     if table.key is not None:
         w.line(f"{t}_b = {t}_n = {t}_s")
-        index_anew(w, table)
+        index_again(w, table)
 
 
 def _delete_later(
@@ -332,7 +344,7 @@ def keeping(w: Writer, table: Many) -> Iterator[tuple[str, str]]:
     w.line(f"{t}_n = {stay}")
     if table.forgets:
         w.line(f"{t}_dead = 0")
-    index_anew(w, table)
+    index_again(w, table)
 
 
 def _conditions(statement: Update | Delete) -> list[Expression]:
