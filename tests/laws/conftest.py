@@ -1,8 +1,13 @@
-"""Batches of generated scripts are carried out on threads, by chance."""
+"""What small batches would never meet is met by chance: threads, and machine code of aggregates."""
 
 import random
 
 import pytest
+
+from laws.scale import SCALE
+
+NATIVE = 0.2 if SCALE > 1 else 0.02
+"""How many of the cases run aggregates of one's own as machine code, which takes seconds to make."""
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +16,10 @@ def side_by_side_at_random(request, monkeypatch) -> None:
     if random.Random(request.node.name).random() < 0.5:
         monkeypatch.setattr("millstream.engine.carrier.SIDE_BY_SIDE", 0)
         monkeypatch.setattr("millstream.local.host.threads_here", lambda: 3)
+
+
+@pytest.fixture(autouse=True)
+def native_at_random(request, monkeypatch) -> None:
+    """Few events are taken by the general machine. By chance, machine code is made for them."""
+    if random.Random(f"native {request.node.name}").random() < NATIVE:
+        monkeypatch.setattr("millstream.blocks.choose.FEW", -1)
