@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, over, strategies
+from bench import figures, over, own, plots, strategies, windowed_operators
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import REUSED_MEMORY, make_session
@@ -122,6 +122,7 @@ class Bench:
             "hopping window": lambda: self._rate("hopping window", HOPPING, None),
             "not exists": self._not_exists,
             "over": self._over,
+            "own aggregates": self._own,
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
@@ -262,6 +263,18 @@ class Bench:
             found = over.against_duckdb(self._one, self.data, query, self.repeats, 1)
             self._note(f"over: {name}", found)
         self._note("over: sum of 40,000 rows with a slide", over.slides(self._one))
+
+    def _own(self) -> None:
+        """Aggregates of one's own: grouped, over windows, with slides, after a restart."""
+        few = make(self.folder, own.FEW, 1)
+        frame = source(self.spark, few, 1)
+        self._note("own: decay average", own.grouped(self._backlog, frame, own.FEW, self.repeats))
+        self._note("own: windows", own.over_windows(self._backlog))
+        self._note("own: slides", own.slides(self._backlog))
+        self._note("own: first call", own.first_calls())
+        for name, found in windowed_operators.run().items():
+            self._note(f"own: {name} in the operator", found)
+        plots.write(self.results)
 
     def _many(self) -> None:
         """Fifty queries over one stream in one job, against the first of them alone."""

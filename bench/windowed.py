@@ -119,7 +119,9 @@ def _counting(head: str, tables: str, first: str) -> str:
         f"    INSERT INTO h{i} VALUES ({_hashed('thing', i)}, 1) WHERE sqlcode > 0;\n"
         for i in range(4)
     )
-    found = ", ".join(f"(SELECT n FROM h{i} WHERE bucket = {_hashed('thing', i)})" for i in range(4))
+    found = ", ".join(
+        f"(SELECT n FROM h{i} WHERE bucket = {_hashed('thing', i)})" for i in range(4)
+    )
     body = f"{first}{more}    INSERT INTO RETURN VALUES (least({found}));\n"
     return f"{head} : int {{\n{counts}  {tables}\n  INITIALIZE : ITERATE : {{\n{body}  }}\n"
 
