@@ -42,7 +42,8 @@ class Stream:
 
     The modifications of a table are a stream, too: `op` is the column that says what each of them
     does, `keyed` whether the table has a key, and `rows` are those that statements have made.
-    `inferred` is the whole declaration of a stream whose columns were inferred.
+    `inferred` is the whole declaration of a stream whose columns were inferred. `clock` is where a
+    column that shows the clock was declared, and how it was written: no source has it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Stream:
     rows: pa.RecordBatch | None = field(default=None, compare=False, repr=False)
     inferred: str | None = field(default=None, compare=False, repr=False)
     unit: str | None = None
+    clock: tuple[int, str] | None = None
 
     @property
     def schema(self) -> pa.Schema:

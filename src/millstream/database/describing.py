@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from millstream.algebra.types import type_name
+from millstream.bind.relations.clock_column import shown_columns
 from millstream.bind.relations.times import domain_of
 from millstream.catalog import (
     STATEMENTS,
     Catalog,
     Entry,
+    Fields,
     Filled,
     Stream,
     Table,
@@ -88,9 +90,13 @@ def _described_routine(name: str, catalog: Catalog) -> str:
     return "\n".join(lines)
 
 
+def _columns(entry: Stream | Table) -> Fields:
+    return shown_columns(entry) if isinstance(entry, Stream) else entry.columns
+
+
 def described(entry: Entry) -> str:
     """The columns of a stream, table or view, and what is known of its time."""
-    schema = entry.plan.schema if isinstance(entry, View) else pa.schema(list(entry.columns))
+    schema = entry.plan.schema if isinstance(entry, View) else pa.schema(list(_columns(entry)))
     width = max((len(f.name) for f in schema), default=0)
     lines = [f"{kind_of(entry)} {entry.name}"]
     lines += [f"  {f.name:<{width}}  {type_name(f.type)}" for f in schema]

@@ -15,7 +15,8 @@ from millstream.algebra.node import Node, Step
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
 
-STAMPS = ("#instant", "#arrival")
+INSTANT = "#instant"
+STAMPS = (INSTANT, "#arrival")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from millstream.bind.definitions.clauses import (
     option_place,
     options_of,
 )
+from millstream.bind.expressions.messages import a
 from millstream.bind.names.words import check_result_name
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import CURRENT_TIME, Fields, Stream
@@ -25,7 +26,10 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
     """A declared stream; its time is checked against its columns."""
     check_result_name(statement.name, "stream", statement.name_place)
     columns = declared_columns(statement.columns)
-    order = _order(statement, columns)
+    order, clock = _order(statement, columns), None
+    if order == CURRENT_TIME and statement.source is not None:
+        clock = _clock(statement, columns)
+        columns = tuple(c for c in columns if c[0].lower() != CURRENT_TIME)
     options = options_of(statement)
     _check_unit(statement, order, columns)
     bare = Stream(statement.name, columns, order, unit=statement.order_unit)
@@ -53,7 +57,23 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
         ahead,
         idle,
         unit=statement.order_unit,
+        clock=clock,
     )
+
+
+def _clock(statement: CreateStream, columns: Fields) -> tuple[int, str] | None:
+    """Where the column `current_time` is declared, which holds what the clock says."""
+    for at, (name, kind) in enumerate(columns):
+        if name.lower() == CURRENT_TIME and kind != TIMESTAMP:
+            raise MillstreamError(
+                f'column "{name}" of stream "{statement.name}" is {a(kind)}, '
+                "and the clock gives a timestamp",
+                statement.columns[at].place,
+                hint="Declare it as a timestamp, or leave it out.",
+            )
+        if name.lower() == CURRENT_TIME:
+            return at, name
+    return None
 
 
 def _check_unit(statement: CreateStream, order: str | None, columns: Fields) -> None:
@@ -73,7 +93,7 @@ def _order(statement: CreateStream, columns: Fields) -> str | None:
         return None
     names = {name.lower(): (name, kind) for name, kind in columns}
     wanted = statement.order_by.lower()
-    if wanted == CURRENT_TIME and wanted not in names:
+    if wanted == CURRENT_TIME and (wanted not in names or statement.source is not None):
         return CURRENT_TIME
     place = after_word("order by", statement.order_place)
     if wanted not in names:

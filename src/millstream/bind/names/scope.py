@@ -24,6 +24,8 @@ class Member:
     """The name behind the alias."""
     order: str = ""
     """The column that a stream is ordered by."""
+    hidden: frozenset[str] = frozenset()
+    """Columns, by names in lower case, that * leaves out; those of other entries hide them."""
 
     def shown(self, name: str) -> bool:
         return name.lower() not in self.merged
@@ -68,12 +70,14 @@ class Scope:
         if not table and (merged := dict(self.using).get(name.lower())) is not None:
             return merged
         members = [self._member(table)] if table else list(self.members)
-        found = [
-            (member.alias, Column(plan, kind))
+        there = [
+            (member, Column(plan, kind))
             for member in members
             for column, plan, kind in member.columns
             if column.lower() == name.lower() and (table or member.shown(column))
         ]
+        plain = [one for one in there if name.lower() not in one[0].hidden]
+        found = [(member.alias, column) for member, column in plain or there]
         if len(found) > 1:
             raise _ambiguous(name, [alias for alias, _ in found])
         return found[0][1] if found else None
@@ -121,7 +125,7 @@ class Scope:
             (c, merged.get(c.lower(), Column(plan, kind)))
             for m in members
             for c, plan, kind in m.columns
-            if table or m.shown(c)
+            if c.lower() not in m.hidden and (table or m.shown(c))
         ]
 
     def member(self, alias: str) -> Member | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from millstream.algebra.expressions import Column
 from millstream.algebra.node import Node, walk
+from millstream.bind.relations.clock_column import CLOCK
 from millstream.catalog import Catalog, Stream
 from millstream.operators import (
     Distinct,
@@ -75,6 +76,8 @@ def names_own_time(node: Node, column: str, scale: int, catalog: Catalog) -> boo
             return node.order == column and node.scale == scale
         case Project():
             value = dict(node.outputs)[column]
+            if value == CLOCK and isinstance(node.input, Stamp):
+                return scale == 1
             return isinstance(value, Column) and names_own_time(
                 node.input, value.name, scale, catalog
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -13,6 +14,7 @@ from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
 from millstream.bind.expressions.own_messages import no_such_function
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.window_functions import window_in_from
+from millstream.bind.relations.clock_column import hides_clock, hiding, names_clock, with_clock
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
@@ -43,12 +45,15 @@ class Sources:
     notices: list[Notice] = field(default_factory=list)
     found: list[Stream | Table | View] = field(default_factory=list)
     """What was found in the catalog under the names in FROM."""
+    names_clock: Callable[[str], bool] = lambda alias: False
+    """Whether the query names the column `current_time`, of the entry of that alias."""
 
     def bind(self, select: exp.Select) -> Joined | None:
         """The input plan and the names it offers; None without FROM."""
         clause = select.args.get("from_")
         if clause is None:
             return None
+        self.names_clock = partial(names_clock, select)
         return self._joined(clause.this, select, select.args.get("where"))[0]
 
     def _joined(
@@ -115,7 +120,7 @@ class Sources:
             raise error.at(place_of(node, self.text)) from None
 
     def _bind_entry(self, node: exp.Expr) -> Entry:
-        window, order = node.args.get("stream_window"), ""
+        window, order, hidden = node.args.get("stream_window"), "", False
         if isinstance(node, exp.Table):
             found = self._find(node)
             alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
@@ -123,7 +128,10 @@ class Sources:
                 return self._table(found, node, alias, described, window)
             plan = found.scan() if isinstance(found, Stream) else found.plan
             declared = found.declared if isinstance(found, Filled) else found
-            order = (declared.order_by or "") if isinstance(declared, Stream) else ""
+            if isinstance(declared, Stream):
+                order = declared.order_by or ""
+                hidden = hides_clock(declared, plan) and self.names_clock(alias)
+                plan = with_clock(declared, plan, hidden)
         elif _is_join(node.this):
             return self._parenthesized(node)
         else:
@@ -131,7 +139,11 @@ class Sources:
             alias, described = node.alias or "", "the subquery"
         streams = int(window is not None or plan.is_stream)
         plan = self._windowed(plan, window, described, alias)
-        member = self._renamed(replace(member_of(alias, plan), order=order), node)
+        member = replace(member_of(alias, plan), order=order)
+        if hidden:
+            member = hiding(member, lambda plain: self._renamed(plain, node))
+        else:
+            member = self._renamed(member, node)
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _table(

@@ -176,7 +176,7 @@ def _check(declared: list[str], names: tuple[str, ...], file: str, delimiter: st
 
 def _column_hint(column: str, names: tuple[str, ...], delimiter: str) -> str:
     if column.lower() == "current_time":
-        return "Leave it out of the columns: rows are stamped as they come, and results show it."
+        return "Write ORDER BY current_time: rows are then stamped as they come."
     meant = closest(column, names)
     if meant:
         return f"Did you mean {meant}?"
