@@ -16,7 +16,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER, STRING, TIMESTAMP, type_name
 from millstream.blocks.routine import Routine
-from millstream.blocks.versions import Versions
+from millstream.blocks.versions import Known, Versions
 from millstream.errors import MillstreamError, Notice, closest
 from millstream.operators import Scan, StaticTable, TableScan
 
@@ -327,9 +327,10 @@ class Catalog:
         name = routine.name.lower()
         self.routines[name] = self.routines.get(name, Versions()).with_version(routine)
 
-    def versions(self, name: str) -> Versions | None:
+    @property
+    def versions(self) -> Known:
         """The routines of a name: those of the script, or else those that are shipped."""
-        return self.routines.get(name.lower()) or self.shipped.get(name.lower())
+        return Known(self.routines, self.shipped)
 
     def routine(self, key: str) -> Routine | None:
         """The routine that a key stands for."""

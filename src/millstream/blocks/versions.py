@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from millstream.blocks.routine import Routine
 
@@ -44,3 +45,20 @@ class Versions:
         if routine.is_window:
             return replace(self, window=routine)
         return replace(self, base=routine)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The routines that names mean, which are in lower case: those of a script hide the others."""
+
+    own: Mapping[str, Versions] = field(default_factory=dict)
+    shipped: Mapping[str, Versions] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> Versions | None:
+        return self.own.get(name.lower()) or self.shipped.get(name.lower())
+
+    @property
+    def aggregates(self) -> list[str]:
+        """The names of aggregates, as they were defined."""
+        found = {**self.shipped, **self.own}.values()
+        return [versions.any.name for versions in found if versions.is_aggregate]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from zoneinfo import available_timezones
 
 import pyarrow as pa
@@ -44,6 +45,8 @@ LATER = (
 """Aggregates that people know from elsewhere."""
 
 
+ALIKE = 0.81
+"""How much of a name must be that of an aggregate: decay_average is meant for decay_avg."""
 EPOCHS = ("seconds", "millis", "micros")
 
 
@@ -137,8 +140,8 @@ def written(node: exp.Expr, text: str) -> str:
     return found if 0 < len(found) <= 40 and "\n" not in found else "x"
 
 
-def no_function(name: str, place: Place | None) -> MillstreamError:
-    """A name before parentheses that means nothing."""
+def no_function(name: str, place: Place | None, routines: Sequence[str]) -> MillstreamError:
+    """A name before parentheses that means nothing, beside those of aggregates in blocks."""
     if name in LATER:
         return MillstreamError(
             f'aggregate "{name}" is not supported yet',
@@ -151,7 +154,8 @@ def no_function(name: str, place: Place | None) -> MillstreamError:
             f"{word} needs a subquery", place, hint=f"Write x > {word} (SELECT …), or IN (1, 2)."
         )
     aggregates = [called for a in BUILTINS for called in (a.name, *a.aliases)]
-    near = misspelt(name, [*FUNCTIONS, *ALIASES, *aggregates])
+    near = misspelt(name, [*FUNCTIONS, *ALIASES, *aggregates, *routines])
+    near = near or closest(name, list(routines), ALIKE)
     hint = f'Did you mean "{near}"?' if near else "Look it up in docs/language/functions.md."
     return MillstreamError(f'function "{name}" does not exist', place, hint=hint)
 

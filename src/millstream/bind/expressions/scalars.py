@@ -52,7 +52,7 @@ from millstream.bind.expressions.vocabulary import (
 )
 from millstream.bind.names.scope import Scope, is_known, with_names_around
 from millstream.bind.names.window_functions import window_as_value, window_of_group
-from millstream.blocks.versions import Versions
+from millstream.blocks.versions import Known
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import interval_of, name_place_of, place_of
 
@@ -76,7 +76,7 @@ class Expressions:
     outer: Callable[[exp.Column], Expression | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
-    routines: Callable[[str], Versions | None] = lambda name: None
+    routines: Known = field(default_factory=Known)
     notices: list[Notice] = field(default_factory=list)
     aliases: Mapping[str, Expression] = field(default_factory=dict)
     """What names that are no columns stand for, by the names in lower case."""
@@ -389,6 +389,7 @@ class Expressions:
         if name not in FUNCTIONS:
             if (window := window_as_value(node, self.text)) is not None:
                 raise window
-            raise no_function(name, name_place_of(node, self.text))
+            known = self.routines.aggregates
+            raise no_function(name, name_place_of(node, self.text), known)
         bound = self.operands(written) if name in COMPARING else [self.bind(n) for n in written]
         return self.calls.apply(name, bound, written)

@@ -28,7 +28,7 @@ from millstream.bind.subqueries.correlation import Around, Hole, Outer
 from millstream.bind.subqueries.in_expressions import Subqueries
 from millstream.bind.subqueries.membership import Rows
 from millstream.bind.subqueries.relations import Answer, SubqueryRelation
-from millstream.blocks.versions import Versions
+from millstream.blocks.versions import Known
 from millstream.catalog import Catalog, View
 from millstream.catalog import Entry as Named
 from millstream.errors import MillstreamError, Notice, Place
@@ -133,9 +133,10 @@ class _Binder:
         """The aggregate of a name: one of the catalog, or a built-in."""
         return self.catalog.aggregate(name)
 
-    def routines(self, name: str) -> Versions | None:
-        """The aggregates of one's own of a name."""
-        return self.catalog.versions(name)
+    @property
+    def routines(self) -> Known:
+        """The aggregates of one's own, by name."""
+        return self.catalog.versions
 
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM of a SELECT."""

@@ -65,7 +65,7 @@ from millstream.bind.subqueries.relations import (
     Translate,
     is_null_with,
 )
-from millstream.blocks.versions import Versions
+from millstream.blocks.versions import Known
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Istream, Project, Unbounded
@@ -80,8 +80,9 @@ class Sourced(Queries, Protocol):
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name."""
 
-    def routines(self, name: str) -> Versions | None:
-        """The aggregates of one's own of a name."""
+    @property
+    def routines(self) -> Known:
+        """The aggregates of one's own, by name."""
 
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM."""

@@ -15,7 +15,7 @@ from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import and_parts, has_query
 from millstream.bind.names.words import find_word
 from millstream.bind.relations.entries import Entry
-from millstream.bind.relations.laterals import Routines
+from millstream.blocks.versions import Known
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import name_place_of, place_of
 
@@ -36,7 +36,7 @@ class JoinConditions:
 
     text: str
     notices: list[Notice] = field(default_factory=list)
-    routines: Routines = lambda name: None
+    routines: Known = field(default_factory=Known)
 
     def between(
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str

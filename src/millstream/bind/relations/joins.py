@@ -22,9 +22,9 @@ from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.join_conditions import JoinConditions
-from millstream.bind.relations.laterals import Routines
 from millstream.bind.relations.placing import merged, placed, renamed
 from millstream.bind.relations.times import check_times
+from millstream.blocks.versions import Known
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import (
@@ -49,7 +49,7 @@ class Joins:
     test: Test
     where: exp.Expr | None = None
     notices: list[Notice] = field(default_factory=list)
-    routines: Routines = lambda name: None
+    routines: Known = field(default_factory=Known)
 
     @property
     def conditions(self) -> JoinConditions:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,17 +16,15 @@ from millstream.bind.names.scope import Member, Scope
 from millstream.bind.relations.entries import Joined
 from millstream.bind.relations.placing import placed
 from millstream.blocks.routine import Routine
-from millstream.blocks.versions import Versions
+from millstream.blocks.versions import Known
 from millstream.errors import MillstreamError
 from millstream.lang import name_place_of, place_of, to_sql
 from millstream.operators import Filter, Lateral, Project, StaticTable, TableScan
 from millstream.operators.lateral import called
 from millstream.operators.project import handed_on
 
-Routines = Callable[[str], Versions | None]
 
-
-def function_of(node: exp.Expr, routines: Routines) -> tuple[exp.Anonymous, Routine] | None:
+def function_of(node: exp.Expr, routines: Known) -> tuple[exp.Anonymous, Routine] | None:
     """The call in an entry of FROM and its function, with TABLE( ) around it or without."""
     call = node.this if isinstance(node, exp.Table) else None
     if not isinstance(call, exp.Anonymous):
@@ -44,7 +41,7 @@ def function_of(node: exp.Expr, routines: Routines) -> tuple[exp.Anonymous, Rout
 
 
 def with_function(
-    joined: Joined | None, node: exp.Expr, join: exp.Join | None, routines: Routines, text: str
+    joined: Joined | None, node: exp.Expr, join: exp.Join | None, routines: Known, text: str
 ) -> Joined:
     """The entries so far, each row with the rows of the function."""
     found = function_of(node, routines)
