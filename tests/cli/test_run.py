@@ -174,7 +174,7 @@ def test_what_needs_no_engine_does_not_load_it() -> None:
         "assert not {'numba', 'pyspark', 'pyarrow', 'rich'} & set(sys.modules)\n"
         "import millstream.connect.files\n"
         "for _ in range(2):\n"
-        "    assert millstream.connect.__module__ == 'millstream.api.connection'\n"
+        "    assert millstream.connect.__module__ == 'millstream.api.connecting'\n"
         "from millstream import connect, Connection, Database\n"
         "assert connect is millstream.connect and Database is Connection\n"
         "assert 'pyspark' not in sys.modules\n"
