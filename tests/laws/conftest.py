@@ -7,7 +7,7 @@ import pytest
 from laws.scale import SCALE
 
 NATIVE = 0.2 if SCALE > 1 else 0.02
-"""How many of the cases run aggregates of one's own as machine code, which takes seconds to make."""
+"""The share of cases that run aggregates of one's own as machine code, which is slow to make."""
 
 
 @pytest.fixture(autouse=True)
