@@ -97,3 +97,180 @@ class TypeName(exp.Expression):
     """The canonical text of a type, such as `decimal(10,2)`, under CAST; read it with `.name`."""
 
     arg_types = {"this": True}  # noqa: RUF012
+
+
+class SequencePattern(exp.Expression):
+    """A pattern over the tuples of a stream, in `table.args["sequence"]`:
+    `PARTITION BY k SEQUENCE BY t AS (X, *Y, Z) WITHIN 10 MINUTES WITH TIMEOUTS`."""
+
+    arg_types = {  # noqa: RUF012
+        "partition_by": False,
+        "sequence_by": False,
+        "elements": True,
+        "within": False,
+        "timeouts": False,
+    }
+
+    @property
+    def partition_by(self) -> list[exp.Expr]:
+        return self.args.get("partition_by") or []
+
+    @property
+    def sequence_by(self) -> list[exp.Expr]:
+        return self.args.get("sequence_by") or []
+
+    @property
+    def elements(self) -> list[SequenceElement]:
+        return self.args["elements"]
+
+    @property
+    def within(self) -> Interval | None:
+        return self.args.get("within")
+
+    @property
+    def timeouts(self) -> bool:
+        return bool(self.args.get("timeouts"))
+
+
+class SequenceElement(exp.Expression):
+    """`X`, one tuple, or `*Y`, one or more, as many as there are."""
+
+    arg_types = {"this": True, "star": False}  # noqa: RUF012
+
+    @property
+    def star(self) -> bool:
+        return bool(self.args.get("star"))
+
+
+class StarOf(exp.Expression):
+    """`*Y` or `*Y.price` as an argument: all tuples of a star, once it has ended."""
+
+    arg_types = {"this": True, "column": False}  # noqa: RUF012
+
+
+class MatchPattern(exp.Expression):
+    """`MATCH_RECOGNIZE (…)` after an entry of FROM, in `args["recognize"]`.
+
+    `rows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` is "past last", "next",
+    "first" or "last", the last two with a variable in `skip_to`.
+    """
+
+    arg_types = {  # noqa: RUF012
+        "partition_by": False,
+        "order_by": False,
+        "measures": False,
+        "rows": True,
+        "skip": True,
+        "skip_to": False,
+        "pattern": True,
+        "within": False,
+        "timeouts": False,
+        "subsets": False,
+        "defines": False,
+    }
+
+    @property
+    def partition_by(self) -> list[exp.Expr]:
+        return self.args.get("partition_by") or []
+
+    @property
+    def order_by(self) -> list[exp.Expr]:
+        return self.args.get("order_by") or []
+
+    @property
+    def measures(self) -> list[exp.Alias]:
+        return self.args.get("measures") or []
+
+    @property
+    def rows(self) -> str:
+        return self.args["rows"]
+
+    @property
+    def skip(self) -> str:
+        return self.args["skip"]
+
+    @property
+    def skip_to(self) -> exp.Identifier | None:
+        return self.args.get("skip_to")
+
+    @property
+    def pattern(self) -> exp.Expr:
+        return self.args["pattern"]
+
+    @property
+    def within(self) -> Interval | None:
+        return self.args.get("within")
+
+    @property
+    def timeouts(self) -> bool:
+        return bool(self.args.get("timeouts"))
+
+    @property
+    def subsets(self) -> list[SubsetOf]:
+        return self.args.get("subsets") or []
+
+    @property
+    def defines(self) -> list[exp.Alias]:
+        return self.args.get("defines") or []
+
+
+class SubsetOf(exp.Expression):
+    """`SUBSET U = (A, B)`: one name for the tuples of several variables."""
+
+    arg_types = {"this": True, "expressions": True}  # noqa: RUF012
+
+
+class Tense(exp.Expression):
+    """`RUNNING f(…)` or `FINAL f(…)` in MEASURES and DEFINE."""
+
+    arg_types = {"this": True, "final": True}  # noqa: RUF012
+
+    @property
+    def final(self) -> bool:
+        return bool(self.args["final"])
+
+
+class PatternVariable(exp.Expression):
+    """A variable in PATTERN: one tuple that meets its condition."""
+
+    arg_types = {"this": True}  # noqa: RUF012
+
+
+class PatternSequence(exp.Expression):
+    """One part after the other; of no parts, the empty pattern `()`."""
+
+    arg_types = {"expressions": False}  # noqa: RUF012
+
+
+class PatternChoice(exp.Expression):
+    """`A | B`: the first is preferred."""
+
+    arg_types = {"expressions": True}  # noqa: RUF012
+
+
+class PatternRepeat(exp.Expression):
+    """`A*`, `A+`, `A?`, `A{2,5}`, each as often as possible, or with `?` behind, as seldom."""
+
+    arg_types = {"this": True, "low": True, "high": False, "reluctant": False}  # noqa: RUF012
+
+
+class PatternPermute(exp.Expression):
+    """`PERMUTE(A, B)`: the parts in any order; orders are preferred as they are written."""
+
+    arg_types = {"expressions": True}  # noqa: RUF012
+
+
+class PatternExclude(exp.Expression):
+    """`{- A -}`: tuples that ALL ROWS PER MATCH leaves out."""
+
+    arg_types = {"this": True}  # noqa: RUF012
+
+
+class PatternAnchor(exp.Expression):
+    """`^` or `$`: the start or the end of the partition."""
+
+    arg_types = {"start": True}  # noqa: RUF012
+
+    @property
+    def start(self) -> bool:
+        return bool(self.args["start"])
