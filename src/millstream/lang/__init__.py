@@ -12,7 +12,26 @@ what comes out, `printing` and `generator` lead back to text.
 from millstream.lang.families import commands
 from millstream.lang.guard import deep_stack
 from millstream.lang.interval import Interval, interval_from_text, interval_of
-from millstream.lang.nodes import OverFrame, StreamWindow, ToStream, TypeName
+from millstream.lang.nodes import (
+    MatchPattern,
+    OverFrame,
+    PatternAnchor,
+    PatternChoice,
+    PatternExclude,
+    PatternPermute,
+    PatternRepeat,
+    PatternSequence,
+    PatternVariable,
+    Previous,
+    SequenceElement,
+    SequencePattern,
+    StarOf,
+    StreamWindow,
+    SubsetOf,
+    Tense,
+    ToStream,
+    TypeName,
+)
 from millstream.lang.places import name_place_of, place_of
 from millstream.lang.printing import to_sql
 from millstream.lang.routines import (
@@ -76,14 +95,28 @@ __all__ = [
     "Interval",
     "Load",
     "LocalTableDef",
+    "MatchPattern",
     "Modification",
     "OverFrame",
+    "PatternAnchor",
+    "PatternChoice",
+    "PatternExclude",
+    "PatternPermute",
+    "PatternRepeat",
+    "PatternSequence",
+    "PatternVariable",
+    "Previous",
     "QueryStatement",
     "Section",
+    "SequenceElement",
+    "SequencePattern",
     "Set",
     "Show",
+    "StarOf",
     "Statement",
     "StreamWindow",
+    "SubsetOf",
+    "Tense",
     "ToStream",
     "TypeName",
     "Unread",

@@ -7,7 +7,16 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.generator import Generator as SqlGenerator
 
-from millstream.lang.nodes import OverFrame, StreamWindow, ToStream, TypeName
+from millstream.lang.nodes import (
+    OverFrame,
+    Previous,
+    SequenceElement,
+    SequencePattern,
+    StarOf,
+    StreamWindow,
+    ToStream,
+    TypeName,
+)
 
 
 class Generator(SqlGenerator):
@@ -18,6 +27,10 @@ class Generator(SqlGenerator):
         OverFrame: lambda self, node: self.overframe_sql(node),
         StreamWindow: lambda self, node: self.streamwindow_sql(node),
         ToStream: lambda self, node: self.tostream_sql(node),
+        SequencePattern: lambda self, node: self.sequencepattern_sql(node),
+        SequenceElement: lambda self, node: ("*" if node.star else "") + self.sql(node, "this"),
+        StarOf: lambda self, node: "*" + ".".join(self.parts_sql(node)),
+        Previous: lambda self, node: f"{self.sql(node, 'this')}.previous",
         TypeName: lambda self, node: node.name,
     }
 
@@ -68,6 +81,18 @@ class Generator(SqlGenerator):
             words.append(f"OFFSET {expression.offset}")
         return f"[{' '.join(words)}]"
 
+    def sequencepattern_sql(self, expression: SequencePattern) -> str:
+        words = [
+            f"{clause} {self.expressions(expression, key, flat=True)}"
+            for clause, key in (("PARTITION BY", "partition_by"), ("SEQUENCE BY", "sequence_by"))
+            if expression.args.get(key)
+        ]
+        words.append(f"AS ({self.expressions(expression, 'elements', flat=True)})")
+        return " ".join([*words, *self._within(expression)])
+
+    def parts_sql(self, expression: StarOf) -> list[str]:
+        return [part for key in ("this", "column") if (part := self.sql(expression, key))]
+
     def intdiv_sql(self, expression: exp.IntDiv) -> str:
         return self.binary(expression, "DIV")
 
@@ -102,10 +127,14 @@ class Generator(SqlGenerator):
         return "'" + text.replace("'", "''") + "'" if expression.is_string else text
 
     def _windowed(self, expression: exp.Expr, sql: str) -> str:
-        for key, before in (("stream_window", " "), ("alias", " AS ")):
+        for key, before in (("stream_window", " "), ("alias", " AS "), ("sequence", " ")):
             if part := self.sql(expression, key):
                 sql += before + part
         return sql
+
+    def _within(self, expression: SequencePattern) -> list[str]:
+        limit = [] if expression.within is None else [f"WITHIN {expression.within}"]
+        return [*limit, "WITH TIMEOUTS"] if expression.timeouts else limit
 
     def _joins(self, expression: exp.Expr) -> str:
         return self.expressions(expression, key="joins", sep="", flat=True)

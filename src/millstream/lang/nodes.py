@@ -148,14 +148,26 @@ class StarOf(exp.Expression):
     arg_types = {"this": True, "column": False}  # noqa: RUF012
 
 
+class Previous(exp.Expression):
+    """`X.previous`, the tuple before one in its partition, under the `exp.Dot` of a column.
+
+    In `this` is the name of an element, a call of FIRST or LAST, or another one of these.
+    """
+
+    arg_types = {"this": True}  # noqa: RUF012
+
+
 class MatchPattern(exp.Expression):
     """`MATCH_RECOGNIZE (…)` after an entry of FROM, in `args["recognize"]`.
 
     `rows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` is "past last", "next",
-    "first" or "last", the last two with a variable in `skip_to`.
+    "first" or "last", the last two with a variable in `skip_to`. `inner_alias` is the name of its
+    input, which stands before it; the alias of the entry stands behind it. `order_by` holds
+    `exp.Ordered`, `measures` and `defines` hold `exp.Alias`.
     """
 
     arg_types = {  # noqa: RUF012
+        "inner_alias": False,
         "partition_by": False,
         "order_by": False,
         "measures": False,
@@ -172,6 +184,10 @@ class MatchPattern(exp.Expression):
     @property
     def partition_by(self) -> list[exp.Expr]:
         return self.args.get("partition_by") or []
+
+    @property
+    def inner_alias(self) -> exp.Identifier | None:
+        return self.args.get("inner_alias")
 
     @property
     def order_by(self) -> list[exp.Expr]:

@@ -191,9 +191,11 @@ class Show(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Statement):
-    """Show the plan of a query, or of the view, stream or query with a name."""
+    """Show the plan of a query, or of the view, stream or query with a name. `form` is that of the
+    stage MACHINE: "text", "graphviz" or "svg"."""
 
     stage: str | None = None
+    form: str = "text"
     query: exp.Expr | None = None
     name: str | None = None
     name_place: Place | None = field(default=None, compare=False, repr=False)

@@ -20,7 +20,9 @@ from millstream.lang.tokens import quoted
 
 KINDS = ("STREAM", "VIEW", "TABLE", "QUERY", "AGGREGATE", "FUNCTION")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS", "FUNCTIONS", "AGGREGATES")
-STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND")
+STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND", "MACHINE")
+FORMS = ("TEXT", "GRAPHVIZ", "SVG")
+"""The forms of a machine: EXPLAIN MACHINE AS SVG."""
 
 STAGES_ELSEWHERE = {
     "ANALYZE": "Write EXPLAIN STATE for what a running query holds, or EXPLAIN COST.",
@@ -82,13 +84,25 @@ def read_explain(parser: Grammar, first: Token) -> Explain:
                 hint=STAGES_ELSEWHERE.get(parser.current.text.upper(), known),
             )
         stage = parser.read_one_of(STAGES, "EXPLAIN")
-    if parser.at_query():
+    form = _read_form(parser) if stage == "machine" else "text"
+    if parser.current and parser.at_query():
         query = parser.parse_query()
-        return Explain(stage=stage, query=query, place=parser.since(first))
+        return Explain(stage=stage, form=form, query=query, place=parser.since(first))
     name = parser.read_name("a query or a name")
     return Explain(
-        stage=stage, name=name.text, name_place=parser.place_at(name), place=parser.since(first)
+        stage=stage,
+        form=form,
+        name=name.text,
+        name_place=parser.place_at(name),
+        place=parser.since(first),
     )
+
+
+def _read_form(parser: Grammar) -> str:
+    """Take AS TEXT, AS GRAPHVIZ or AS SVG."""
+    if not parser.take(TokenType.ALIAS):
+        return "text"
+    return parser.read_one_of(FORMS, "EXPLAIN MACHINE AS")
 
 
 def read_explain_routine(parser: Grammar, first: Token) -> Explain | ExplainRoutine:
@@ -143,7 +157,8 @@ def _describe_function_text(node: DescribeFunction, write: Write) -> list[str]:
 
 def _explain_text(node: Explain, write: Write) -> list[str]:
     what = write(node.query) if node.query is not None else quoted(node.name or "")
-    return ["EXPLAIN", (node.stage or "").upper(), what]
+    form = "" if node.form == "text" else f"AS {node.form.upper()}"
+    return ["EXPLAIN", (node.stage or "").upper(), form, what]
 
 
 def _explain_routine_text(node: ExplainRoutine, write: Write) -> list[str]:

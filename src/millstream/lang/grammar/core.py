@@ -11,7 +11,13 @@ from sqlglot.tokens import Token, TokenType
 from millstream.errors import MillstreamError, closest
 from millstream.lang.grammar.faults import Faults
 from millstream.lang.interval import Interval
-from millstream.lang.nodes import STREAM_OPERATORS, StreamWindow, ToStream, TypeName
+from millstream.lang.nodes import (
+    STREAM_OPERATORS,
+    SequencePattern,
+    StreamWindow,
+    ToStream,
+    TypeName,
+)
 from millstream.lang.tokens import RESERVED, SOFT
 from millstream.lang.types import ELSEWHERE, INSTANTS, SECOND_WORDS, canonical_type
 
@@ -226,6 +232,14 @@ class Core(Faults):
 
     def read_window_of_table(self, table: exp.Table) -> StreamWindow:
         """Take the window of a stream in FROM, after OVER (`overs`)."""
+        raise NotImplementedError
+
+    def at_sequence(self) -> bool:
+        """Whether a sequence pattern begins here (`sequences`)."""
+        raise NotImplementedError
+
+    def read_sequence(self) -> SequencePattern:
+        """Take a sequence pattern after an entry of FROM (`sequences`)."""
         raise NotImplementedError
 
     def _parse_whole_query(self) -> exp.Expr:

@@ -12,12 +12,13 @@ from sqlglot.tokens import TokenType
 from millstream.errors import MillstreamError
 from millstream.lang.grammar.core import Core
 from millstream.lang.grammar.faults import FIELD
+from millstream.lang.nodes import Previous
 
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
 
-_CALLS = (exp.Anonymous, exp.Filter, exp.Window)
-"""What may give several columns: a point or an arrow behind it names one of them."""
+_CALLS = (exp.Anonymous, exp.Filter, exp.Window, Previous)
+"""What may have several columns: a point or an arrow behind it names one of them."""
 
 
 def _member(this: exp.Expr, field: exp.Expr) -> exp.Dot:

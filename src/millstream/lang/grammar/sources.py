@@ -1,4 +1,4 @@
-"""What stands in FROM: names, subqueries and joins, each with a window and an alias."""
+"""What stands in FROM: names, subqueries and joins, each with a window, an alias and a pattern."""
 
 from __future__ import annotations
 
@@ -99,10 +99,12 @@ class Sources(Core):
             window = self._parse_stream_window()
         if window is not None:
             source.set("stream_window", window)
+        if self.at_sequence():
+            source.set("sequence", self.read_sequence())
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         self.refuse_clause_not_yet()
-        if self.at_window_clause():
+        if self.at_window_clause() or self.at_sequence():
             return None
         if self._match(TokenType.ALIAS):
             name: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")

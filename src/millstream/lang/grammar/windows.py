@@ -19,6 +19,8 @@ CLAUSE_KINDS = {"TUMBLING": "Tumble", "HOPPING": "Hop", "SESSION": "Session"}
 LENGTH_IN_CLAUSE = re.compile(r"\d+\s+[A-Za-z]+")
 """Windows behind the word WINDOW, as ksqlDB writes them, and the lengths in them."""
 
+_UNBRACKETED = {"SLACK": "SLACK 5 Seconds", "WITHIN": "WITHIN 10 Minutes"}
+"""Words before a length of time outside of brackets."""
 EXAMPLE = "Write for example [Range 5 Minutes], [Rows 100] or [Now]."
 
 
@@ -220,7 +222,7 @@ class Windows(Core):
         return length
 
     def _parse_plain_length(self, word: str) -> Interval:
-        example = "SLACK 5 Seconds" if word == "SLACK" else f"[{word} 5 Minutes]"
+        example = _UNBRACKETED.get(word, f"[{word} 5 Minutes]")
         number = self._signed_number(f"a length of time after {word}", example)
         if not self._at_unit():
             return self._bare(number)
