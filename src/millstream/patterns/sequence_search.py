@@ -27,9 +27,12 @@ HEAD = 3
 """Words of the state of a partition before those of elements: the element that is looked for,
 whether an attempt is going on, and the position of the first row it can begin anew from."""
 
-OUT = 3
-"""Words of a match before its registers: the row that completes it, its partition, and how many
-elements it has reached; less than all of them if its time ran out."""
+OUT = 4
+"""Words of a match before its registers: the row that decides it, or −1 if time does, its
+partition, how many elements it has reached, less than all of them if its time ran out, and the
+instant at which it is decided. That is the furthest row that was looked at for it or before it."""
+
+LONG_AGO = -(1 << 63)
 
 
 def state_words(elements: int, tallies: int) -> int:
@@ -110,20 +113,26 @@ def search(
             numbers[t] = state[p, HEAD + 3 * elements + 2 * t + 1]
         i = fresh[p]
         seen = i
+        limit = LONG_AGO
         while True:
             # what happens with this row: 0 it goes on, 1 a match is complete, 2 the attempt failed
             outcome, why = 0, TEST
-            late = (
-                going
-                and within >= 0
-                and (ts[i] if i < end else now) > ts[registers[0]] + within
-            )
+            late = False
+            if going and within >= 0:
+                if i < end:
+                    late = ts[i] > ts[registers[0]] + within
+                elif timeouts:
+                    late = now > ts[registers[0]] + within
+                if late and timeouts:
+                    limit = max(limit, ts[registers[0]] + within + 1)
+                elif late:
+                    seen = max(seen, i + 1)
             if i >= end and not late and not closed:
                 break
             if i >= end and not going:
                 break
             if late or i >= end:
-                if stars[j] and j == elements - 1 and counts[j] > 0 and (i < end or closed):
+                if stars[j] and j == elements - 1 and counts[j] > 0:
                     tests += 1
                     _value_tallies(tally, amounts, numbers, words, words_known)
                     at = elements + j
@@ -135,12 +144,12 @@ def search(
                 else:
                     outcome, why = 2, END
                 if outcome == 2 and late:
-                    why = -1
-                    if timeouts:
+                    if timeouts and why == END:
                         found, matches = _give(
-                            found, matches, -1, p, j + (1 if counts[j] > 0 else 0),
-                            registers, counts, amounts, numbers,
+                            found, matches, max(seen, i) - 1, p, j + (1 if counts[j] > 0 else 0),
+                            ts, limit, registers, counts, amounts, numbers,
                         )  # fmt: skip
+                    why = -1
             else:
                 tests += 1
                 if i < seen:
@@ -207,10 +216,11 @@ def search(
             if outcome == 0:
                 continue
             if outcome == 1:
-                decided = min(i, end - 1)
+                furthest = max(min(i, end - 1) if not late else i - 1, seen - 1)
                 found, matches = _give(
-                    found, matches, decided, p, elements, registers, counts, amounts, numbers
-                )
+                    found, matches, furthest, p, elements, ts, limit,
+                    registers, counts, amounts, numbers,
+                )  # fmt: skip
                 if i < end and not stars[elements - 1]:
                     i += 1
                 _reset(registers, counts, amounts, numbers)
@@ -298,15 +308,19 @@ def _restart(bits, resume, here, i, j, live, end, registers, counts, stars):
 
 
 @njit(cache=True, nogil=True)
-def _give(found, matches, row, p, reached, registers, counts, amounts, numbers):
-    """Note a match; there is room for twice as many when it is full."""
+def _give(found, matches, row, p, reached, ts, limit, registers, counts, amounts, numbers):
+    """Note a match, decided by a row or by a limit of time, whichever is later.
+
+    There is room for twice as many when it is full."""
     if matches == len(found):
         larger = np.empty((2 * matches, found.shape[1]), np.int64)
         larger[:matches] = found
         found = larger
     elements, tallies = len(counts), len(amounts)
     line = found[matches]
-    line[0], line[1], line[2] = row, p, reached
+    by_time = limit > ts[row]
+    line[0], line[1], line[2] = -1 if by_time else row, p, reached
+    line[3] = limit if by_time else ts[row]
     line[OUT : OUT + 2 * elements] = registers
     line[OUT + 2 * elements : OUT + 3 * elements] = counts
     for t in range(tallies):
