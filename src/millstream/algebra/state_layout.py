@@ -26,7 +26,8 @@ class StateLayout:
     `lazy` is the share of its time after which a chunk is cleared of expired rows, where nothing
     has to happen when they expire. `readers` is how many operators above wait for the ends of the
     rows it emits. `uses_ends` says whether an operator without state may make use of ends, `native`
-    whether routines may run as native code.
+    whether routines may run as native code, `skips` whether a search for a pattern may skip what
+    cannot match.
     """
 
     buffer: Buffer = Buffer.CALENDAR
@@ -34,3 +35,4 @@ class StateLayout:
     readers: int = 1
     uses_ends: bool = True
     native: bool = True
+    skips: bool = True

@@ -36,6 +36,8 @@ class Extent(Enum):
     AHEAD = "rows that name a time of their own, until it comes"
     WINDOW = "the tuples in the window of a call"
     INSTANCES = "what a call keeps of each of its partitions"
+    ATTEMPTS = "the partitions in which an attempt to match is going on"
+    ATTEMPTED = "the rows that attempts to match can still need"
     OPEN = "rows of instants that are not final yet"
     ONE = "one row"
 

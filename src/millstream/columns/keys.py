@@ -108,6 +108,21 @@ def as_words(array: pa.Array) -> np.ndarray:
     return _buffer(encoded.indices, np.int32).astype(np.int64)
 
 
+def from_words(words: np.ndarray, kind: pa.DataType, none: np.ndarray | None = None) -> pa.Array:
+    """The column of a type whose words these are; NULL where `none` says so.
+
+    >>> from_words(np.array([1, 0]), pa.bool_(), np.array([False, True])).to_pylist()
+    [True, None]
+    """
+    if pa.types.is_floating(kind):
+        return pa.array(words.view(np.float64), mask=none)
+    if pa.types.is_boolean(kind):
+        return pa.array(words != 0, mask=none)
+    if pa.types.is_date32(kind):
+        return pa.array(words.astype(np.int32), mask=none).cast(kind)
+    return pa.array(words, mask=none).cast(kind)
+
+
 def as_floats(array: pa.Array) -> np.ndarray:
     """A column of numbers as float64, without copying where that is possible."""
     return _buffer(to_doubles(array), np.float64)

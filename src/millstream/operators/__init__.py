@@ -15,6 +15,7 @@ from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
 from millstream.operators.lateral import Lateral
 from millstream.operators.lookup_join import LookupJoin, StaticTable
+from millstream.operators.match import Match
 from millstream.operators.merge import Merge
 from millstream.operators.minus import Minus
 from millstream.operators.missed import Missed
@@ -57,6 +58,7 @@ OPERATORS = (
     Hop,
     Session,
     Over,
+    Match,
     Filter,
     Project,
     LookupJoin,

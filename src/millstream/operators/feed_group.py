@@ -231,9 +231,7 @@ class Group:
             counts = self._wanted(call, run, every) if wanted is None else wanted
             arguments = tuple(run.column(name) for name in call.arguments)
             order = run.in_time if run.keys.num_columns else run.order
-            ran = machine.run(
-                Fed(order, arguments, every, counts), instances[i], run.partitions
-            )
+            ran = machine.run(Fed(order, arguments, every, counts), instances[i], run.partitions)
             after.append(ran.after)
             returned.append(by_event(ran.event, ran.rows))
             failed += [(call.routine.name, failure) for failure in ran.failed]

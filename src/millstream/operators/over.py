@@ -26,7 +26,7 @@ from millstream.operators.aggregated import PRESENT, Aggregates
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, Part, State
 from millstream.state.frames import FrameRows, is_numbered
-from millstream.state.ordered_run import OrderedRun, in_order_of_arrival, keys_of
+from millstream.state.ordered_run import OrderedRun, in_order_of_arrival, keys_of, single
 from millstream.state.pending import release
 
 COUNT = "#count"
@@ -120,7 +120,7 @@ class Over(Node):
         return replace(self, calls=kept) if kept or not self.frame.plain else self.input
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        arrivals = in_order_of_arrival(_single(changes))
+        arrivals = in_order_of_arrival(single(changes))
         kept: Log = state.get("kept", Log())
         narrow = arrivals.with_rows(arrivals.rows.select(self._kept_schema.names))
         kept, ends = self._rows.leaving_by_time(kept, narrow, span)
@@ -263,13 +263,3 @@ class Over(Node):
         last_first = [column.take(pa.array(np.arange(len(elements))[::-1])) for column in columns]
         _, first = factorize(last_first, len(elements))
         return elements.pick(np.sort(len(elements) - 1 - first))
-
-
-def _single(changes: Changes) -> Changes:
-    """Every element once, with weight 1."""
-    if (changes.weight == 1).all():
-        return changes
-    return replace(
-        changes.take(np.repeat(np.arange(len(changes)), changes.weight)),
-        weight=np.ones(int(changes.weight.sum()), np.int64),
-    )

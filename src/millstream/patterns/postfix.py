@@ -155,9 +155,7 @@ def _write(
             raise NotPostfix(value)
 
 
-def _call(
-    call: Call, write: Callable[[Expression], None], then: Callable[..., None]
-) -> None:
+def _call(call: Call, write: Callable[[Expression], None], then: Callable[..., None]) -> None:
     name, given = call.function, call.arguments
     kind = given[0].type
     if name in _COMPARISONS and (kind in WORDS or kind == DOUBLE or is_ranked(kind)):
@@ -200,9 +198,7 @@ def _call(
         raise NotPostfix(call)
 
 
-def _cast(
-    cast: Cast, have: pa.DataType, want: pa.DataType, then: Callable[..., None]
-) -> None:
+def _cast(cast: Cast, have: pa.DataType, want: pa.DataType, then: Callable[..., None]) -> None:
     if have == INTEGER and want == DOUBLE:
         then(Op.TO_FLOAT)
     elif have == DOUBLE and want == INTEGER:

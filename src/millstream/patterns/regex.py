@@ -1,7 +1,7 @@
 """The pattern of MATCH_RECOGNIZE as a tree, and as text.
 
-    >>> str(regex_of('"A" (B | C)+? {- D{2,} -} PERMUTE(A, B) $'))
-    'A (B | C)+? {- D{2,} -} permute(A, B) $'
+>>> str(regex_of('"A" (B | C)+? {- D{2,} -} PERMUTE(A, B) $'))
+'A (B | C)+? {- D{2,} -} permute(A, B) $'
 """
 
 from __future__ import annotations

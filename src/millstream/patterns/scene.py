@@ -71,9 +71,7 @@ class Tests:
             cross.append(rest)
         cross += [split.hoisted(condition) for condition in more]
         code = Code.of(cross, split.loads, split.tallies)
-        return Tests(
-            tuple(local), tuple(split.derived), tuple(split.places), code, tuple(cross)
-        )
+        return Tests(tuple(local), tuple(split.derived), tuple(split.places), code, tuple(cross))
 
     @property
     def row_columns(self) -> frozenset[str]:

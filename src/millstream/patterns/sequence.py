@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -56,10 +56,11 @@ class Element:
 @dataclass(frozen=True)
 class Tally:
     """An aggregate over the tuples of a star so far, or over the last of them: `rows` before the
-    current one."""
+    current one. `argument` is the type of what it takes, if it takes something."""
 
     element: str
     call: AggregateCall
+    argument: pa.DataType | None = None
     rows: int | None = None
 
     @property
@@ -71,14 +72,14 @@ class Tally:
         """What the search counts for it; None if its rows have to be looked at again."""
         if self.rows is not None:
             return None
-        return kind_of(self.call)
+        return kind_of(self.call, self.argument)
 
     def __str__(self) -> str:
         within = "" if self.rows is None else f" over {self.rows}"
         return f"{self.call} of {name_text(self.element)}{within}"
 
 
-def kind_of(call: AggregateCall) -> int | None:
+def kind_of(call: AggregateCall, argument: pa.DataType | None) -> int | None:
     """How the search counts an aggregate, if it can."""
     if len(call.arguments) > 1 or call.parameter is not None:
         return None
@@ -91,6 +92,8 @@ def kind_of(call: AggregateCall) -> int | None:
         case "min" | "max" if call.type in WORDS or floating:
             low, high = (MIN_FLOAT, MAX_FLOAT) if floating else (MIN, MAX)
             return low if call.function == "min" else high
+        case "avg" if argument in (INTEGER, DOUBLE):
+            return AVG_FLOAT if argument == DOUBLE else AVG
     return None
 
 
@@ -130,9 +133,9 @@ class Sequence:
     @cached_property
     def _arguments(self) -> tuple[Expression, ...]:
         return tuple(
-            Column(t.call.arguments[0], _argument_type(t.call))
+            Column(t.call.arguments[0], t.argument)
             for t in self.tallies
-            if t.kind is not None and t.call.arguments
+            if t.kind is not None and t.argument is not None
         )
 
     @cached_property
@@ -226,6 +229,10 @@ class Sequence:
     def partitions_of(self, matches: np.ndarray) -> np.ndarray:
         return matches[:, 1]
 
+    def decided(self, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The row that decides every match, or −1 if time does, and the instant."""
+        return matches[:, 0], matches[:, 3]
+
     def rows_of(self, matches: np.ndarray, place: tuple[str, bool]) -> np.ndarray:
         """The first or last tuple of an element in every match; −1 where it has none."""
         return matches[:, OUT + 2 * self._index(place[0]) + place[1]]
@@ -272,15 +279,25 @@ class Sequence:
     def _index(self, name: str) -> int:
         return [e.name for e in self.elements].index(name)
 
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.elements))})"
+    def words(self, length: Callable[[int], str]) -> str:
+        """As it stands in the plan text; `length` writes a length of time."""
+        words = [f"({', '.join(map(str, self.elements))})"]
+        if self.within is not None:
+            words.append(f"within {length(self.within)}")
+        if self.timeouts:
+            words.append("with timeouts")
+        if self.tallies:
+            words.append(f"counting {', '.join(map(str, self.tallies))}")
+        tests = [f"{name_text(e.name)}: {e.test}" for e in self.elements if e.test != TRUE]
+        tests += [
+            f"end of {name_text(e.name)}: {e.final}" for e in self.elements if e.final != TRUE
+        ]
+        if tests:
+            words.append(f"where {', '.join(tests)}")
+        return " ".join(words)
 
 
 def _cell(rows: pa.RecordBatch, cell: Cell, at: np.ndarray) -> pa.Array:
     none = at < 0
     index = pa.array(np.where(none, 0, at), mask=none)
     return rows.column(shifted_name(cell.column, cell.shift)).take(index)
-
-
-def _argument_type(call: AggregateCall) -> pa.DataType:
-    return INTEGER

@@ -77,8 +77,8 @@ def search(
     rows each has, and the tallies; the rows to keep; and where those lie that are searched again.
     """
     elements, tallies = len(stars), len(tally)
-    first = np.empty(elements, np.int64)
-    last = np.empty(elements, np.int64)
+    np.empty(elements, np.int64)
+    np.empty(elements, np.int64)
     registers = np.full(2 * elements, -1, np.int64)
     counts = np.zeros(elements, np.int64)
     amounts = np.zeros(tallies, np.int64)
@@ -353,14 +353,14 @@ def _count_in(kind, column, row, t, values, known, amounts, numbers):
         return
     word = values[column, row]
     floats = amounts.view(np.float64)
-    if kind == SUM or kind == AVG:
+    if kind in (SUM, AVG):
         amounts[t] += word
-    elif kind == SUM_FLOAT or kind == AVG_FLOAT:
+    elif kind in (SUM_FLOAT, AVG_FLOAT):
         floats[t] += values[column].view(np.float64)[row]
-    elif kind == MIN or kind == MAX:
+    elif kind in (MIN, MAX):
         if numbers[t] == 0 or (word < amounts[t] if kind == MIN else word > amounts[t]):
             amounts[t] = word
-    elif kind == MIN_FLOAT or kind == MAX_FLOAT:
+    elif kind in (MIN_FLOAT, MAX_FLOAT):
         number = values[column].view(np.float64)[row]
         if numbers[t] == 0 or (number < floats[t] if kind == MIN_FLOAT else number > floats[t]):
             amounts[t] = word

@@ -29,6 +29,7 @@ from millstream.operators import (
     Join,
     Lateral,
     LookupJoin,
+    Match,
     Merge,
     Minus,
     Missed,
@@ -103,6 +104,12 @@ def bound(node: Node, kept: StatePart) -> str:
             assert isinstance(node, Feed)
             keys = node.call_of(kept.part).partition_by
             return f"none: grows with every new {_and(keys)}" if keys else "one instance"
+        case Extent.ATTEMPTS:
+            assert isinstance(node, Match)
+            return _attempts(node)
+        case Extent.ATTEMPTED:
+            assert isinstance(node, Match)
+            return _attempted(node)
         case Extent.OPEN:
             return "rows of instants that are not final yet"
         case Extent.ONE:
@@ -227,6 +234,18 @@ def _partitions(node: Rows | Session | Over) -> str:
     return f"one row per {keys} in the last {length_words(node.length, node)}"
 
 
+def _attempts(node: Match) -> str:
+    if not node.partition_by:
+        return "one row"
+    return f"one row per {_and(node.partition_by)} with an attempt that is not decided"
+
+
+def _attempted(node: Match) -> str:
+    """The rows that attempts can still need."""
+    each = f" per {_and(node.partition_by)}" if node.partition_by else ""
+    return f"the rows of one attempt{each}"
+
+
 def _fed_window(node: Feed, call: FedCall) -> str:
     """The tuples in the window of a call."""
     frame, rows = call.frame, _rows_of(node.input)
@@ -345,6 +364,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Hop: _hop,
     Session: _session,
     Over: _elements,
+    Match: _elements,
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,

@@ -34,6 +34,7 @@ from millstream.operators import (
     Join,
     Lateral,
     LookupJoin,
+    Match,
     Merge,
     Minus,
     Missed,
@@ -256,6 +257,10 @@ def _over(costs: Costs, node: Over) -> float:
     return (GROUP + NUMBER) * costs.rows(node)
 
 
+def _searched(costs: Costs, node: Match) -> float:
+    return (GROUP + NUMBER) * costs.rows(node) + MADE * costs.out(node)
+
+
 def _regrouped(costs: Costs, node: Recomputed) -> float:
     """The rows of a group are fed again for every event, about a hundred of them."""
     return 100 * GROUP * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
@@ -300,6 +305,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Hop: _hop,
     Session: _numbered,
     Over: _over,
+    Match: _searched,
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,

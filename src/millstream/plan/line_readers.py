@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
 from millstream.algebra.frame import Frame, Units
@@ -37,6 +36,7 @@ from millstream.operators import (
     Join,
     Lateral,
     LookupJoin,
+    Match,
     Merge,
     Minus,
     Missed,
@@ -67,8 +67,10 @@ from millstream.operators import (
     UnionAll,
 )
 from millstream.operators.rows import EVER
+from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
 from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
+from millstream.plan.match_lines import match_line
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -264,7 +266,7 @@ def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     slide = _amount(tokens, units) if tokens.has("Slide") else None
     frame = Frame(units, preceding, slide, tokens.has("Active"))
     tokens.expect(":")
-    calls = tokens.listed(lambda: _call(tokens, catalog, below)) if tokens.next else ()
+    calls = tokens.listed(lambda: call_of(tokens, catalog, below)) if tokens.next else ()
     return Over(partition, frame, calls, below)
 
 
@@ -292,25 +294,8 @@ def _calls(
     keys = tokens.names() if grouped else ()
     if grouped:
         tokens.expect(":")
-    calls = tokens.listed(lambda: _call(tokens, catalog, below)) if tokens.second == "(" else ()
+    calls = tokens.listed(lambda: call_of(tokens, catalog, below)) if tokens.second == "(" else ()
     return keys, calls
-
-
-def _call(tokens: Tokens, catalog: Catalog, below: Node) -> AggregateCall:
-    function = tokens.take()
-    aggregate = catalog.aggregates.get(function) or named(function)
-    tokens.expect("(")
-    arguments = () if tokens.has("*") else tokens.names()
-    tokens.expect(")")
-    tokens.expect("as")
-    parameter: float | str | None = None
-    if aggregate.parameter is not None:
-        arguments, parameter = arguments[:-1], aggregate.parameter.kind(arguments[-1])
-    argument = below.schema.field(arguments[0]).type if arguments else None
-    kind = aggregate.result(argument)
-    if kind is None:
-        raise MillstreamError(f'aggregate "{function}" does not take {argument}')
-    return AggregateCall(tokens.name(), aggregate, arguments, kind, parameter)
 
 
 def _tagged(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -369,6 +354,7 @@ READERS: dict[type[Node], Reader] = {
     Hop: _hop,
     Session: _session,
     Over: _over,
+    Match: match_line,
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

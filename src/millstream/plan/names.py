@@ -30,6 +30,7 @@ from millstream.operators import (
     Join,
     Lateral,
     LookupJoin,
+    Match,
     Merge,
     Minus,
     Missed,
@@ -155,8 +156,8 @@ def _by_name(node: Node) -> Lineage:
     return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
 
 
-def _of_window(node: Hop | Session | Over) -> Lineage:
-    """Columns of the stream, and those that this window gives: no other window has the same."""
+def _of_window(node: Hop | Session | Over | Match) -> Lineage:
+    """Columns of the stream, and those that this window or pattern gives: no other has the same."""
     known = lineage_of(node.input)
     window = " and ".join(_form(node).inputs)
     return {f.name: known.get(f.name, Column(f"{window}.{f.name}", f.type)) for f in node.schema}
@@ -224,6 +225,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Hop: _of_window,
     Session: _of_window,
     Over: _of_window,
+    Match: _of_window,
     Filter: _by_name,
     Project: _projected,
     LookupJoin: _looked_up,
@@ -274,6 +276,7 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Hop: _window,
     Session: _by_words,
     Over: _by_words,
+    Match: _by_words,
     Filter: _tested,
     Project: _below,
     LookupJoin: _by_words,

@@ -30,6 +30,7 @@ from millstream.operators import (
     Join,
     Lateral,
     LookupJoin,
+    Match,
     Merge,
     Minus,
     Missed,
@@ -74,6 +75,9 @@ from millstream.rules.sizes import (
 
 HALF = 0.5
 """The share of rows that a Distinct, SemiJoin or AntiJoin lets pass of which nothing is known."""
+
+ROWS_PER_ELEMENT = 10.0
+"""So many rows of a stream belong to each element of a match of which nothing is known."""
 
 BATCHES = {Domain.TIMESTAMP: 1e-6}
 OTHER_BATCHES = 1e-3
@@ -195,6 +199,11 @@ def _over(known: RateEstimates, node: Over, below: RowRates) -> RowRates:
     slide = node.frame.slide or 1
     each = slide if node.frame.units is Units.ROWS else _per_slot(slide, node)
     return replace(below, rate=below.rate * (1 + node.frame.active) / max(each, 1.0))
+
+
+def _found(known: RateEstimates, node: Match, below: RowRates) -> RowRates:
+    """A match for every ten rows of each element."""
+    return replace(below, rate=below.rate / (ROWS_PER_ELEMENT * len(node.search.elements)))
 
 
 def _per_slot(slide: int, node: Over) -> float:
@@ -321,6 +330,7 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Hop: _hop,
     Session: _session,
     Over: _over,
+    Match: _found,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,

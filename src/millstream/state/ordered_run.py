@@ -7,7 +7,7 @@ programs that take one event after the other (see `program.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -231,6 +231,16 @@ def keys_of(names: Sequence[str], arrivals: Changes, ends: Changes) -> pa.Record
         return arrivals.rows.select(list(names))
     sides = [side.rows.select(list(names)) for side in (arrivals, ends)]
     return concat_rows(sides, sides[0].schema)
+
+
+def single(changes: Changes) -> Changes:
+    """Every element once, with weight 1."""
+    if (changes.weight == 1).all():
+        return changes
+    return replace(
+        changes.take(np.repeat(np.arange(len(changes)), changes.weight)),
+        weight=np.ones(int(changes.weight.sum()), np.int64),
+    )
 
 
 def in_order_of_arrival(changes: Changes) -> Changes:

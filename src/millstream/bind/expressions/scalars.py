@@ -88,7 +88,9 @@ class Expressions:
     def bind(self, node: exp.Expr) -> Expression:
         """The typed expression; errors point at the part of the text they are about."""
         try:
-            own = None if self.owns is None else self.owns.value(node)
+            own: Expression | None = self.scope.reference(node)
+            if own is None and self.owns is not None:
+                own = self.owns.value(node)
             return self._bind(node) if own is None else own
         except MillstreamError as error:
             raise error.at(place_of(node, self.text)) from None

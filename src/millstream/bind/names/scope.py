@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from millstream.algebra.expressions import Column
+from millstream.bind.names.elements import Elements
 from millstream.errors import MillstreamError, closest
 
 
@@ -26,6 +27,8 @@ class Member:
     """The column that a stream is ordered by."""
     hidden: frozenset[str] = frozenset()
     """Columns, by names in lower case, that * leaves out; those of other entries hide them."""
+    elements: Elements | None = None
+    """Of a sequence: its elements. What is read of their tuples are columns by canonical names."""
 
     def shown(self, name: str) -> bool:
         return name.lower() not in self.merged
@@ -81,6 +84,16 @@ class Scope:
         if len(found) > 1:
             raise _ambiguous(name, [alias for alias, _ in found])
         return found[0][1] if found else None
+
+    def reference(self, node: exp.Expr) -> Column | None:
+        """The column for what a node says of the tuples of a sequence; None if it is about
+        something else."""
+        for member in self.members:
+            found = None if member.elements is None else member.elements.reference(node)
+            if found is not None:
+                there = {name: plan for name, plan, _ in member.columns}
+                return Column(there.get(found.name, found.name), found.type)
+        return None
 
     def resolve(self, name: str, table: str | None = None) -> Column:
         """The column of that name, or an error with the nearest name there is."""
@@ -168,6 +181,8 @@ def _ambiguous(name: str, owners: list[str]) -> MillstreamError:
 
 def is_known(scope: Scope, node: exp.Column) -> bool:
     """True when a name is a matter of the scope, also when it is a mistake there."""
+    if any(m.elements is not None and m.elements.is_about(node) for m in scope.members):
+        return True
     if node.table:
         return scope.member(node.table) is not None
     try:

@@ -284,11 +284,26 @@ class Select:
         if clause is None:
             return Conditions()
         called = word.upper()
+        steering = () if self.source is None or word != "where" else self.source.steering
+        if steering:
+            return self._filtering(clause.this, steering, expressions)
         if not has_query(clause.this):
             condition = expressions.condition(clause.this, called)
             split = self.outer is not None and word == "where"
             return Conditions(tuple(conjuncts(condition)) if split else (condition,))
-        parts = and_parts(clause.this)
+        return self._parted(and_parts(clause.this), expressions, called)
+
+    def _filtering(
+        self, clause: exp.Expr, steering: Sequence[exp.Expr], expressions: Expressions
+    ) -> Conditions:
+        """The conditions of WHERE that do not steer the search for a sequence."""
+        taken = {id(part) for part in steering}
+        rest = [part for part in and_parts(clause) if id(part) not in taken]
+        return self._parted(rest, expressions, "WHERE")
+
+    def _parted(
+        self, parts: Sequence[exp.Expr], expressions: Expressions, called: str
+    ) -> Conditions:
         plain = [expressions.condition(part, called) for part in parts if not has_query(part)]
         asked = [part for part in parts if has_query(part)]
         tests = self.subqueries.tests(asked, expressions, called)

@@ -50,3 +50,5 @@ class Joined:
 
     plan: Node
     scope: Scope
+    steering: tuple[exp.Expr, ...] = ()
+    """The conditions of WHERE that steer the search for a sequence: its matches meet them."""

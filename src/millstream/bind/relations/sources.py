@@ -18,6 +18,7 @@ from millstream.bind.relations.clock_column import hides_clock, hiding, names_cl
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
+from millstream.bind.relations.sequences import Sequences
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, View, kind_of
@@ -45,6 +46,8 @@ class Sources:
     notices: list[Notice] = field(default_factory=list)
     found: list[Stream | Table | View] = field(default_factory=list)
     """What was found in the catalog under the names in FROM."""
+    sequences: Sequences | None = None
+    """The sequences in FROM."""
     names_clock: Callable[[str], bool] = lambda alias: False
     """Whether the query names the column `current_time`, of the entry of that alias."""
 
@@ -54,7 +57,9 @@ class Sources:
         if clause is None:
             return None
         self.names_clock = partial(names_clock, select)
-        return self._joined(clause.this, select, select.args.get("where"))[0]
+        self.sequences = Sequences(select, self.text, self.catalog, self.notices)
+        joined = self._joined(clause.this, select, select.args.get("where"))[0]
+        return replace(joined, steering=tuple(self.sequences.taken))
 
     def _joined(
         self, first: exp.Expr, owner: exp.Expr, where: exp.Expr | None
@@ -137,6 +142,10 @@ class Sources:
         else:
             plan = self.subquery(node.this if isinstance(node, exp.Subquery) else node)
             alias, described = node.alias or "", "the subquery"
+        if node.args.get("sequence") is not None:
+            return self._sequence(
+                node, plan, replace(member_of(alias, plan), order=order), described
+            )
         streams = int(window is not None or plan.is_stream)
         plan = self._windowed(plan, window, described, alias)
         member = replace(member_of(alias, plan), order=order)
@@ -145,6 +154,17 @@ class Sources:
         else:
             member = self._renamed(member, node)
         return Entry(described, node, Scope((member,)), plan, streams=streams)
+
+    def _sequence(self, node: exp.Expr, plan: Node, member: Member, described: str) -> Entry:
+        """The matches of a pattern in a stream."""
+        if not plan.is_stream:
+            plan = self._as_stream(plan, described, node.args["sequence"])
+        assert self.sequences is not None
+        called = node.name if isinstance(node, exp.Table) else ""
+        member = replace(member, called=called)
+        matches, names = self.sequences.bind(node, plan, member, described)
+        described = f"the sequence in {described}"
+        return Entry(described, node, Scope((names,)), Unbounded(matches), streams=1)
 
     def _table(
         self,

@@ -1,0 +1,67 @@
+"""How the words of Match are read from plan text: elements, what is counted, conditions."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from millstream.algebra.expressions import TRUE, Expression
+from millstream.algebra.node import Node
+from millstream.algebra.types import BOOLEAN, INTEGER
+from millstream.catalog import Catalog
+from millstream.operators import Match
+from millstream.patterns.references import cell_of
+from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence, Tally
+from millstream.plan.calls import call_of
+from millstream.plan.expression_text import Tokens, length_of, parse_expression, unquoted
+
+
+def match_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    """The partition and the elements; then what is counted, the conditions and the results."""
+    partition: tuple[str, ...] = ()
+    if tokens.has("Partition"):
+        tokens.expect("By")
+        partition = tokens.names()
+    tokens.expect("(")
+    stars = tokens.listed(lambda: (tokens.has("*"), tokens.name()))
+    tokens.expect(")")
+    within = length_of(tokens) if tokens.has("within") else None
+    timeouts = tokens.has("with") and tokens.has("timeouts")
+    tallies: tuple[Tally, ...] = ()
+    if tokens.has("counting"):
+        tallies = tokens.listed(lambda: _tally(tokens, catalog, below))
+    schema = _references(tokens, tallies, below)
+    tests = dict[tuple[bool, str], Expression]()
+    if tokens.has("where"):
+        tests = dict(tokens.listed(lambda: _test(tokens, schema)))
+    gives = tokens.names() if tokens.has("giving") else ()
+    elements = tuple(
+        Element(name, star, tests.get((False, name), TRUE), tests.get((True, name), TRUE))
+        for star, name in stars
+    )
+    search = Sequence(elements, tallies, within, timeouts)
+    return Match(partition, search, tuple((n, schema.field(n).type) for n in gives), below)
+
+
+def _tally(tokens: Tokens, catalog: Catalog, below: Node) -> Tally:
+    call = call_of(tokens, catalog, below)
+    tokens.expect("of")
+    element = tokens.name()
+    argument = below.schema.field(call.arguments[0]).type if call.arguments else None
+    return Tally(element, call, argument, int(tokens.take()) if tokens.has("over") else None)
+
+
+def _test(tokens: Tokens, schema: pa.Schema) -> tuple[tuple[bool, str], Expression]:
+    final = tokens.second.lower() == "of" and tokens.has("end") and tokens.has("of")
+    name = tokens.name()
+    tokens.expect(":")
+    return (final, name), parse_expression(tokens, schema)
+
+
+def _references(tokens: Tokens, tallies: tuple[Tally, ...], below: Node) -> pa.Schema:
+    """What conditions and results may name: tallies, and all cells that the line has."""
+    kinds = {TIMED_OUT: BOOLEAN, REACHED: INTEGER, **{t.name: t.call.type for t in tallies}}
+    for word in tokens.found:
+        cell = cell_of(unquoted(word)) if word[:1] == '"' else None
+        if cell is not None:
+            kinds[str(cell)] = below.schema.field(cell.column).type
+    return pa.schema(list(kinds.items()))
