@@ -190,7 +190,8 @@ def test_files_and_functions_are_small(path):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1
-            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+            reason = "Long because " in (ast.get_docstring(node) or "")
+            assert length <= LONGEST_FUNCTION or reason, f"{node.name} has {length} lines"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)

@@ -222,7 +222,10 @@ def _word(literal: Literal) -> int:
 def holds(
     code, start, stop, registers, values, known, tallies, tallies_known, stack, stack_known
 ) -> bool:
-    """Whether a condition is true. Registers name rows; −1 is no tuple, whose values are NULL."""
+    """Whether a condition is true. Registers name rows; −1 is no tuple, whose values are NULL.
+
+    Long because every operation is a branch of one loop.
+    """
     if start == stop:
         return True
     floats = stack.view(np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,7 +88,7 @@ class _Split:
     loads: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def parts(self, variable: str, condition: Expression) -> tuple[Expression, Expression]:
-        here, rest = [], []
+        here, rest = list[Expression](), list[Expression]()
         for part in conjuncts(condition):
             mine = all(c.variable == variable and c.is_current for c in cells_of(part))
             (here if mine and not self._has_tally(part) else rest).append(part)
@@ -156,7 +156,7 @@ def _words(column: pa.Array) -> np.ndarray:
     return as_floats(column).view(np.int64) if floating else as_words(column)
 
 
-def _ranks(columns: Sequence[pa.Array]) -> Iterable[np.ndarray]:
+def _ranks(columns: Sequence[pa.Array]) -> Iterator[np.ndarray]:
     """Texts, or decimals, as their ranks among all of the columns of their type."""
     out: list[np.ndarray] = [np.zeros(0, np.int64)] * len(columns)
     for kind in dict.fromkeys(column.type for column in columns):

@@ -1,7 +1,4 @@
-"""The search for sequences: one native loop over the rows of partitions, for all patterns.
-
-Long because the loop is one function: what it keeps of an attempt are its local variables.
-"""
+"""The search for sequences: one native loop over the rows of partitions, for all patterns."""
 
 from __future__ import annotations
 
@@ -75,6 +72,7 @@ def search(
 
     Gives matches, a line of words each: see OUT, then first and last row of every element, how many
     rows each has, and the tallies; the rows to keep; and where those lie that are searched again.
+    Long because what it knows of an attempt are its local variables.
     """
     elements, tallies = len(stars), len(tally)
     np.empty(elements, np.int64)

@@ -1,4 +1,7 @@
-"""The most rows that operators keep, in words."""
+"""The most rows that operators keep, in words.
+
+Long because every operator has its words here.
+"""
 
 from __future__ import annotations
 

@@ -87,16 +87,16 @@ class Elements:
             return self._cell(inner.name, node.expression.name, back=back)
         if not isinstance(inner, exp.Anonymous) or inner.name.lower() not in ("first", "last"):
             return None
-        given = inner.expressions[0] if len(inner.expressions) == 1 else None
-        final = isinstance(given, StarOf)
-        if final and given.args.get("column") is None:
-            name = given.this.name
-        elif isinstance(given, exp.Column) and not given.table:
-            name = given.name
-        else:
-            return None
+        given, final = inner.expressions, False
+        match given:
+            case [StarOf() as star] if star.args.get("column") is None:
+                name, final = star.this.name, True
+            case [exp.Column(name=name) as plain] if not plain.table:
+                pass
+            case _:
+                return None
         last = inner.name.lower() == "last"
-        if final and self._known(name).star is False:
+        if final and not self._known(name).star:
             raise _no_star(to_sql(inner), name)
         return self._cell(name, node.expression.name, last=last, back=back, final=final)
 

@@ -15,7 +15,6 @@ from millstream.algebra.expressions import (
     Literal,
     columns_of,
     conjunction,
-    conjuncts,
     rewrite,
 )
 from millstream.algebra.node import Node
@@ -24,13 +23,13 @@ from millstream.bind.expressions.over_messages import over_relation
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope
 from millstream.bind.names.trees import (
-    and_parts,
     calls_own,
     has_aggregate,
     has_query,
     is_query,
     own_parts,
 )
+from millstream.bind.queries.conditions import Conditions
 from millstream.bind.queries.feeding import beside_groups_of, fed, recomputed
 from millstream.bind.queries.frames import as_stream, is_over_stream
 from millstream.bind.queries.grouping import Grouping, after_grouping, of_nothing
@@ -61,7 +60,6 @@ from millstream.bind.subqueries.relations import (
     Answer,
     Attachment,
     SubqueryRelation,
-    Test,
     Translate,
     is_null_with,
 )
@@ -86,14 +84,6 @@ class Sourced(Queries, Protocol):
 
     def source(self, select: exp.Select) -> Joined | None:
         """What stands in FROM."""
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """WHERE or HAVING: plain conditions, and the tests that those with subqueries become."""
-
-    plain: tuple[Expression, ...] = ()
-    tests: tuple[Test, ...] = ()
 
 
 @dataclass
@@ -283,31 +273,11 @@ class Select:
         clause = self.node.args.get(word)
         if clause is None:
             return Conditions()
+        is_where = word == "where"
+        split = self.outer is not None and is_where
+        steering = self.source.steering if self.source is not None and is_where else ()
         called = word.upper()
-        steering = () if self.source is None or word != "where" else self.source.steering
-        if steering:
-            return self._filtering(clause.this, steering, expressions)
-        if not has_query(clause.this):
-            condition = expressions.condition(clause.this, called)
-            split = self.outer is not None and word == "where"
-            return Conditions(tuple(conjuncts(condition)) if split else (condition,))
-        return self._parted(and_parts(clause.this), expressions, called)
-
-    def _filtering(
-        self, clause: exp.Expr, steering: Sequence[exp.Expr], expressions: Expressions
-    ) -> Conditions:
-        """The conditions of WHERE that do not steer the search for a sequence."""
-        taken = {id(part) for part in steering}
-        rest = [part for part in and_parts(clause) if id(part) not in taken]
-        return self._parted(rest, expressions, "WHERE")
-
-    def _parted(
-        self, parts: Sequence[exp.Expr], expressions: Expressions, called: str
-    ) -> Conditions:
-        plain = [expressions.condition(part, called) for part in parts if not has_query(part)]
-        asked = [part for part in parts if has_query(part)]
-        tests = self.subqueries.tests(asked, expressions, called)
-        return Conditions(tuple(c for p in plain for c in conjuncts(p)), tuple(tests))
+        return Conditions.of(clause.this, called, expressions, self.subqueries, split, steering)
 
     def _input(self, where: Conditions) -> Node | None:
         """The rows of FROM that meet WHERE, with the columns of the domain."""

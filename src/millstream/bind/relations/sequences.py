@@ -95,9 +95,9 @@ class Sequences:
                 hint="Compare values that are computed of one tuple each.",
             ) from None
 
-    def _key(self, column: exp.Column, member: Member) -> str:
+    def _key(self, column: exp.Expr, member: Member) -> str:
         try:
-            return Scope((member,)).resolve(column.name, column.table or None).name
+            return Scope((member,)).resolve(column.name, column.text("table") or None).name
         except MillstreamError as error:
             raise error.at(name_place_of(column, self.text)) from None
 

@@ -36,7 +36,7 @@ class Sequences(Core):
             self._advance(2)
             args["sequence_by"] = self._columns_of_pattern("ordered", "SEQUENCE BY")
             self._refuse_descending()
-        args["elements"] = self._parse_elements()
+        args["elements"] = self._parse_elements(args.get("partition_by") or [])
         self._refuse_by_after()
         pattern = self.expression(SequencePattern(**args, **self.read_within()))
         pattern.meta["span"] = (first.start, self._prev.end + 1)
@@ -61,7 +61,7 @@ class Sequences(Core):
     def _at_sequence_by(self) -> bool:
         return self._match_text_seq("SEQUENCE", "BY", advance=False)
 
-    def _columns_of_pattern(self, verb: str, clause: str) -> list[exp.Column]:
+    def _columns_of_pattern(self, verb: str, clause: str) -> list[exp.Expr]:
         first = self._curr
         columns = self._parse_csv(self._parse_column)
         if not columns:
@@ -84,12 +84,15 @@ class Sequences(Core):
                 else "A sequence is in ascending order: turn the pattern around.",
             )
 
-    def _parse_elements(self) -> list[SequenceElement]:
+    def _parse_elements(self, partition: list[exp.Expr]) -> list[SequenceElement]:
         """Take `AS (X, *Y)`."""
         if self.at(TokenType.PARTITION_BY):
             self.fail("PARTITION BY stands before SEQUENCE BY", hint="Put it before SEQUENCE BY.")
         if not self._match(TokenType.ALIAS):
-            self.expect("AS and the elements of the sequence", hint=EXAMPLE)
+            names = ", ".join(column.name for column in partition)
+            hint = f"Write PARTITION BY {names} AS (X, *Y) for a sequence, GROUP BY {names}, or "
+            hint += f"[Partition By {names} Rows 1] after the stream."
+            self.expect("AS and the elements of the sequence", hint=hint if names else EXAMPLE)
         if not self._match(TokenType.L_PAREN):
             name = self._curr.text if self._curr else "s"
             hint = f"An alias stands before PARTITION BY: FROM … AS {name} PARTITION BY …"
