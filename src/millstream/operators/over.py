@@ -133,11 +133,12 @@ class Over(Node):
         numbers = np.zeros(0, np.int64)
         if is_numbered(self.frame):
             fresh = run.numbered(slots[COUNT])
-            numbers = np.empty(len(arrivals), np.int64)
-            numbers[fresh.event] = fresh.number
+            if self.frame.slide is not None:
+                numbers = np.empty(len(arrivals), np.int64)
+                numbers[fresh.event] = fresh.number
             if self.frame.rows is not None:
                 run = self._rows.leaving_by_number(kept, run, slots[COUNT], fresh)
-                kept = self._rows.keep_numbered(kept, fresh, run.keys, span)
+                kept = self._rows.keep_numbered(kept, run, fresh, span)
             slots[COUNT] = fresh.after
         columns, bags = self._results(run, slots, state)
         out = self._emit(run, arrivals, columns, numbers)
@@ -169,7 +170,8 @@ class Over(Node):
 
     @cached_property
     def _rows(self) -> FrameRows:
-        return FrameRows(self.frame, self.partition_by, self._kept_schema, self.state_layout.buffer)
+        kept, buffer = self._kept_schema, self.state_layout.buffer
+        return FrameRows(self.frame, self.partition_by, self._arguments, kept, buffer)
 
     @property
     def _slides_by_time(self) -> bool:
@@ -228,7 +230,8 @@ class Over(Node):
             seq = np.concatenate([seq, run.ends.seq])
         rows = pa.RecordBatch.from_arrays([*rows.columns, *columns], schema=self.schema)
         out = Changes.elements(rows, ts, seq)
-        if len(numbers) and self.frame.slide is not None:
+        if len(numbers):
+            assert self.frame.slide is not None
             return out.keep(numbers % self.frame.slide == 0)
         return out.in_time_order() if self.frame.active else out
 

@@ -51,7 +51,7 @@ class Index:
         order = hash_order(hashes)
         if order is not None:
             changes, hashes = changes.take(order), hashes[order]
-        log = log.append(_hashed(changes, hashes), changes.exp)
+        log = self._appended(log, _hashed(changes, hashes))
         return replace(self, log=self._merged(log, end))
 
     def _cleared(self, log: Log, end: int) -> Log:
@@ -74,8 +74,11 @@ class Index:
             rows = self._sorted(every, end)
             if count == len(chunks):
                 rows = rows.keep(rows.weight != 0)
-            chunks = Log(chunks[:-count]).append(rows, rows.exp).chunks
+            chunks = self._appended(Log(chunks[:-count]), rows).chunks
         return Log(chunks)
+
+    def _appended(self, log: Log, rows: Changes) -> Log:
+        return log.append(rows, rows.exp)
 
     def _sorted(self, rows: Changes, end: int) -> Changes:
         """In the order of their hashes, without rows that were retracted or have expired."""

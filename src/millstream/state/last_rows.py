@@ -10,7 +10,6 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes
 from millstream.columns.hashed import hash_order, meetings_within, tuple_order
 from millstream.columns.keys import equal_rows, factorize, hashes_of
-from millstream.columns.order import group_order
 from millstream.state.index import HASH, Index, unhashed
 
 EVER = 2**61
@@ -57,20 +56,6 @@ class LastRows(Index):
             found.append(rows.keep(same))
             places.append(needle[same])
         return Changes.concat(found, self.schema), np.concatenate(places)
-
-    def with_sorted(
-        self, rows: Changes, places: np.ndarray, keys: pa.RecordBatch, end: int
-    ) -> LastRows:
-        """With rows that lie by partition and number; `places` says which of the keys each has.
-
-        Only the keys are hashed, and rows are counted out by them.
-        """
-        hashes = hashes_of(keys.columns, keys.num_rows)
-        by_hash = np.argsort(hashes, kind="stable")
-        rank = np.empty(len(hashes), np.int64)
-        rank[by_hash] = np.arange(len(hashes))
-        order, _ = group_order(rank[places], np.arange(len(rows)), len(hashes))
-        return self.add(rows.take(order), hashes[places[order]], end)
 
     def with_more(self, rows: Changes, end: int) -> LastRows:
         hashes = hashes_of(self._partitions(rows).columns, len(rows))

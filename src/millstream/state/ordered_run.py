@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
+from millstream.columns.followed import numbered_by_group
 from millstream.columns.interleave import interleaved, turns_in
 from millstream.columns.keys import factorize
-from millstream.columns.order import canonical_order, group_order, is_strictly_sorted
+from millstream.columns.order import canonical_order, is_strictly_sorted
 
 
 class Order(NamedTuple):
@@ -73,16 +74,20 @@ class InTime:
 class Numbered:
     """Arrivals by partition, then time, each with its partition and its number there.
 
-    `event` is their number among the events. `after` is how many every partition has had by now;
-    those of partition p start at `starts[p]`.
+    They are those `given`, in the order `event`: their number among the events. `after` is how many
+    every partition has had by now; those of partition p start at `starts[p]`.
     """
 
-    arrivals: Changes
+    given: Changes
     event: np.ndarray
     partition: np.ndarray
     number: np.ndarray
     after: np.ndarray
     starts: np.ndarray
+
+    @cached_property
+    def arrivals(self) -> Changes:
+        return self.given if len(self.after) == 1 else self.given.take(self.event)
 
     @property
     def newest(self) -> np.ndarray:
@@ -193,11 +198,9 @@ class OrderedRun:
             return Numbered(
                 self.arrivals, here, partition, before[0] + 1 + here, before + len(here), starts
             )
-        order, starts = group_order(partition, np.arange(len(partition)), self.partitions)
-        partition = partition[order]
-        number = before[partition] + np.arange(len(partition)) - starts[partition] + 1
+        event, starts, partition, number = numbered_by_group(partition, before)
         after = before + np.diff(starts)
-        return Numbered(self.arrivals.take(order), order, partition, number, after, starts)
+        return Numbered(self.arrivals, event, partition, number, after, starts)
 
     def slot(self, known: pa.RecordBatch, name: str, new: float = 0) -> np.ndarray:
         """A column of what is known, by partition; new ones have a value. Free to be changed."""
