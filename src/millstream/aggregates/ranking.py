@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from millstream.aggregates.aggregate import Aggregate, Arity
 from millstream.aggregates.numeric import same
 from millstream.algebra.time import DAWN
 from millstream.algebra.types import INTEGER
+from millstream.columns.native import native
 from millstream.state.ordered_run import OrderedRun
 
 
@@ -51,7 +51,7 @@ class Rank:
         return pa.array(places[1 if self.dense else 0])
 
 
-@njit(cache=True)
+@native
 def _places(partition, instants, rows, place, places, newest):  # type: ignore[no-untyped-def]
     """The rank and the dense rank of every arrival; the slots move on."""
     ranks = np.empty(len(partition), np.int64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from millstream.columns.keys import hashes_of
+from millstream.columns.native import native
 
 
 def identity_of_pair(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -37,7 +37,7 @@ def identity_of_elements(seq: np.ndarray, ts: np.ndarray) -> np.ndarray:
 MASK = 2**62 - 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def _below_zero(numbers: np.ndarray) -> np.ndarray:
     out = np.empty(len(numbers), np.int64)
     for i in range(len(numbers)):
@@ -45,7 +45,7 @@ def _below_zero(numbers: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def _pair(left, right):  # type: ignore[no-untyped-def]
     out = np.empty(len(left), np.int64)
     for i in range(len(left)):

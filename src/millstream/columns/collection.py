@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 BLOCK = 64
 """Slots are skipped so many at a time where none of them is present."""
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_sizes(event, group, row, rows, weights, valid, slots, counts, slot_starts, once):  # type: ignore[no-untyped-def]
     """How many values every row's group has after its instant; each different one once, if asked.
 
@@ -31,7 +32,7 @@ def running_sizes(event, group, row, rows, weights, valid, slots, counts, slot_s
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_lists(  # type: ignore[no-untyped-def]
     event, group, row, weights, valid, slots, counts, slot_starts, once, offsets
 ):
@@ -70,7 +71,7 @@ def running_lists(  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def weights_once(event, weights, valid, slots, counts):  # type: ignore[no-untyped-def]
     """What every event adds if each value counts once; `counts` moves on."""
     out = np.zeros(len(weights), np.int64)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 FEW = 64
 """So many entries are sorted faster one by one."""
@@ -34,7 +35,7 @@ def changes_of_cover(
     return _sweep(ts, exp, fresh, rows[order], times[order], steps[order], news[order], wanted)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _by_row(rows, times, count):  # type: ignore[no-untyped-def]
     """The order by row, then time: rows are counted out, and the few entries of each are sorted."""
     starts = np.zeros(count + 1, np.int64)
@@ -63,7 +64,7 @@ def _by_row(rows, times, count):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True, nogil=True)
+@native
 def _sweep(ts, exp, fresh, rows, times, steps, news, wanted):  # type: ignore[no-untyped-def]
     most = len(rows) + len(ts)
     out_row = np.empty(most, np.int64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 
-@njit(cache=True, nogil=True)
+@native
 def counted_up(groups, before):  # type: ignore[no-untyped-def]
     """The number of every member in its group, and how many each group has had by now.
 
@@ -22,7 +23,7 @@ def counted_up(groups, before):  # type: ignore[no-untyped-def]
     return number, after
 
 
-@njit(cache=True, nogil=True)
+@native
 def first_at_least(values, starts, groups, bounds):  # type: ignore[no-untyped-def]
     """For every bound, the place of the first value of its group that is not below it.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numba import njit
 
+from millstream.columns.native import inlined, native
 from millstream.columns.order import is_sorted, stable_order
 
 MOST_PAIRS = 1_000_000
@@ -61,7 +61,7 @@ def meetings(known: np.ndarray, needles: np.ndarray) -> Iterator[tuple[np.ndarra
         begin = stop
 
 
-@njit(cache=True, nogil=True)
+@native
 def meetings_within(known, numbers, needles, low, high):  # type: ignore[no-untyped-def]
     """Pairs of equal hashes in two sorted lists, as indices into both: for every needle those whose
     numbers are above its `low` and at most its `high`. `known` is sorted by hash, then by number.
@@ -108,7 +108,7 @@ def numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return different, numbers
 
 
-@njit(cache=True, nogil=True)
+@native
 def _numbered(values):  # type: ignore[no-untyped-def]
     different = np.empty(len(values), np.int64)
     numbers = np.empty(len(values), np.int64)
@@ -126,7 +126,7 @@ def _bits_for(count: int) -> int:
     return min(max(count.bit_length() - 2, 1), 16)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _by_upper_bits(hashes, bits):  # type: ignore[no-untyped-def]
     shift = 64 - bits
     half = 1 << (bits - 1)
@@ -158,12 +158,12 @@ def _by_upper_bits(hashes, bits):  # type: ignore[no-untyped-def]
     return order
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _is_after(one, other, seq, exp):  # type: ignore[no-untyped-def]
     return seq[one] > seq[other] or (seq[one] == seq[other] and exp[one] > exp[other])
 
 
-@njit(cache=True, nogil=True)
+@native
 def _sort_ties(order, hashes, seq, exp):  # type: ignore[no-untyped-def]
     """Sort entries of equal hash by seq and exp; False when too many of one are out of order."""
     first = 0
@@ -184,7 +184,7 @@ def _sort_ties(order, hashes, seq, exp):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@native
 def _stretches(known, needles):  # type: ignore[no-untyped-def]
     """The needles that are known, where the first of their equals lies, and how many there are.
 
@@ -211,7 +211,7 @@ def _stretches(known, needles):  # type: ignore[no-untyped-def]
     return hits[:n], low[:n], times[:n]
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _reach(known, at, v):  # type: ignore[no-untyped-def]
     """The first place from `at` on that does not hold less than v."""
     step = 1
@@ -228,7 +228,7 @@ def _reach(known, at, v):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _reach_pair(known, numbers, at, v, number):  # type: ignore[no-untyped-def]
     """The first place from `at` on that holds more than v, or v with more than the number."""
     step = 1
@@ -247,7 +247,7 @@ def _reach_pair(known, numbers, at, v, number):  # type: ignore[no-untyped-def]
     return at
 
 
-@njit(cache=True, nogil=True)
+@native
 def _unroll(low, times, needles, total):  # type: ignore[no-untyped-def]
     there = np.empty(total, np.int64)
     needle = np.empty(total, np.int64)

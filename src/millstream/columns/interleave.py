@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 
-@njit(cache=True, nogil=True)
+@native
 def interleaved(groups, turns, first_ends, count):  # type: ignore[no-untyped-def]
     """Sort events by group, then by turn: the events in order, and where each group starts.
 
@@ -36,7 +37,7 @@ def interleaved(groups, turns, first_ends, count):  # type: ignore[no-untyped-de
     return event, starts
 
 
-@njit(cache=True)
+@native
 def turns_in(instants: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Before which of the instants each end lies: the first that is not before it. Both are sorted.
 

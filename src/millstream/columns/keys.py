@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
+
+from millstream.columns.native import inlined, native
 
 LARGE = 1 << 17
 """A table of so many places still lies in the cache; it grows beyond that only when it is full."""
@@ -240,7 +241,7 @@ def _valid(array: pa.Array) -> np.ndarray:
     return np.ones(len(array), np.bool_) if valid is None else valid
 
 
-@njit(cache=True, nogil=True)
+@native
 def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
     out = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(out)):
@@ -251,7 +252,7 @@ def _hash_texts(offsets: np.ndarray, letters: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
     out = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(out)):
@@ -262,7 +263,7 @@ def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def _scrambled(values: np.ndarray) -> np.ndarray:
     out = np.empty(len(values), np.uint64)
     for i in range(len(values)):
@@ -270,7 +271,7 @@ def _scrambled(values: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     out = np.empty(len(left), np.uint64)
     for i in range(len(left)):
@@ -278,7 +279,7 @@ def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _scramble(x):  # type: ignore[no-untyped-def]
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -293,12 +294,12 @@ def _is_narrow(words: np.ndarray) -> bool:
     return int(greatest) - int(least) < max(65_536, len(words))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _ends(words: np.ndarray) -> tuple[int, int]:
     return words.min(), words.max()
 
 
-@njit(cache=True, nogil=True)
+@native
 def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     least, greatest = _ends(words)
     table = np.full(greatest - least + 1, -1, np.int64)
@@ -316,7 +317,7 @@ def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes, first[:groups].copy()
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _hash_row(words, i):  # type: ignore[no-untyped-def]
     h = np.uint64(0)
     for k in range(words.shape[1]):
@@ -324,7 +325,7 @@ def _hash_row(words, i):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, nogil=True)
+@native
 def _hash_rows(words: np.ndarray) -> np.ndarray:
     out = np.empty(words.shape[0], np.uint64)
     for i in range(len(out)):
@@ -332,7 +333,7 @@ def _hash_rows(words: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def _factorize_wide(words: np.ndarray, hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By a table with open addresses. Rows are compared only when their hashes are equal."""
     n = len(hashes)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_order(  # type: ignore[no-untyped-def]
     event, group, row, rows, weights, valid, slots, slot_counts, slot_starts, fraction
 ):
@@ -61,7 +62,7 @@ def running_order(  # type: ignore[no-untyped-def]
     return below, above, sizes, kinds
 
 
-@njit(cache=True, nogil=True)
+@native
 def build_tree(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """A tree of partial sums over the slots of every group (Fenwick's)."""
     tree = counts.copy()
@@ -74,7 +75,7 @@ def build_tree(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
     return tree
 
 
-@njit(cache=True, nogil=True)
+@native
 def find_rank(tree: np.ndarray, start: int, size: int, rank: int) -> int:
     """The slot, counted from the group's first, that holds the value of that rank (from 0)."""
     step = 1

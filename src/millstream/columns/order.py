@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from millstream.columns.keys import as_binary, flattened, validity
+from millstream.columns.native import native
 
 
-@njit(cache=True, nogil=True)
+@native
 def is_sorted(values: np.ndarray) -> bool:
     """True when no value is smaller than the one before it."""
     for i in range(1, len(values)):  # noqa: SIM110 (Numba does not compile it)
@@ -30,7 +30,7 @@ def stable_order(values: np.ndarray) -> np.ndarray | None:
     return None if is_sorted(values) else np.argsort(values, kind="stable")
 
 
-@njit(cache=True, nogil=True)
+@native
 def is_among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Where a value is one of the known ones, which are sorted."""
     out = np.zeros(len(values), np.bool_)
@@ -45,7 +45,7 @@ def is_among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def group_order(groups: np.ndarray, order: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Sort by group, keeping `order` inside each: the new order, and where each group starts."""
     starts = np.zeros(count + 1, np.int64)
@@ -142,7 +142,7 @@ def _parts(column: pa.Array) -> list[pa.Array]:
     return [sortable(column)]
 
 
-@njit(cache=True, nogil=True)
+@native
 def is_strictly_sorted(a: np.ndarray, b: np.ndarray) -> bool:
     """True when every pair is greater than the one before it."""
     for i in range(1, len(a)):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from millstream.columns.multiset import build_tree, find_rank
+from millstream.columns.native import inlined, native
 
 INFINITY = 2**63 - 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def follow_positions(  # type: ignore[no-untyped-def]
     slots, instants, weights, event_starts, slot_starts, counts, more, low, high
 ):
@@ -58,7 +58,7 @@ def follow_positions(  # type: ignore[no-untyped-def]
     return emitted[0][:rows], emitted[1][:rows], emitted[2][:rows], False
 
 
-@njit(cache=True, nogil=True)
+@native
 def as_intervals(slots, instants, changes, count):  # type: ignore[no-untyped-def]
     """Changes of the number of copies as weighted intervals, those of each slot in time order.
 
@@ -92,13 +92,13 @@ def as_intervals(slots, instants, changes, count):  # type: ignore[no-untyped-de
     return slot[kept], ts[kept], exp[kept], weight[kept]
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _overlap(position, count, bounds):  # type: ignore[no-untyped-def]
     """How many of the copies from a position on lie inside the bounds."""
     return max(0, min(position + count, bounds[3]) - max(position, bounds[2]))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _show(shown, counts, bounds):  # type: ignore[no-untyped-def]
     """Set what a partition shows from its counts; gives the number of its rows."""
     position = 0
@@ -108,7 +108,7 @@ def _show(shown, counts, bounds):  # type: ignore[no-untyped-def]
     return position
 
 
-@njit(cache=True, nogil=True)
+@native
 def _slot_at(tree, bounds, total, position):  # type: ignore[no-untyped-def]
     """The slot that holds a position; the one after the last if there are fewer rows."""
     if position >= total:
@@ -116,7 +116,7 @@ def _slot_at(tree, bounds, total, position):  # type: ignore[no-untyped-def]
     return bounds[0] + find_rank(tree, bounds[0], bounds[1], position)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _add(tree, bounds, slot, weight):  # type: ignore[no-untyped-def]
     i = slot - bounds[0] + 1
     while i <= bounds[1]:
@@ -124,7 +124,7 @@ def _add(tree, bounds, slot, weight):  # type: ignore[no-untyped-def]
         i += i & -i
 
 
-@njit(cache=True, nogil=True)
+@native
 def _before(tree, bounds, slot):  # type: ignore[no-untyped-def]
     """How many rows lie before a slot."""
     found = 0
@@ -135,7 +135,7 @@ def _before(tree, bounds, slot):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@native
 def _emit(emitted, rows, shown, counts, bounds, slot, position, instant):  # type: ignore[no-untyped-def]
     """Note how the number shown of a slot changes, if it does."""
     now = _overlap(position, counts[slot], bounds)
@@ -146,7 +146,7 @@ def _emit(emitted, rows, shown, counts, bounds, slot, position, instant):  # typ
     return rows + 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def _pass(emitted, rows, shown, counts, tree, bounds, total, one, other, instant):  # type: ignore[no-untyped-def]
     """Note the changes of the slots that a boundary has passed on its way from one to another."""
     to = max(one, other)

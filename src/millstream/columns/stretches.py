@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 
-@njit(cache=True, nogil=True)
+@native
 def emit_stretches(codes, ts, exp, emitted, until, end):  # type: ignore[no-untyped-def]
     """Follow rows in the order of time; `emitted` and `until` of every value move on.
 

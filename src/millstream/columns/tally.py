@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from millstream.columns.native import inlined, native
 from millstream.columns.trace import INFINITY
 
 PRESENT, SMALLER, SURPLUS = 0, 1, 2
 """1 if there is any on the left; the smaller of the two counts; how many more the left has."""
 
 
-@njit(cache=True, nogil=True)
+@native
 def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[no-untyped-def]
     """Follow events in the order of time; `left` and `right`, the counts of every code, move on.
 
@@ -62,7 +62,7 @@ def tally(codes, sides, instants, weights, left, right, kind):  # type: ignore[n
     return row_code[:rows], ts[:rows], exp[:rows], weight[:rows]
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _value(left, right, kind):  # type: ignore[no-untyped-def]
     if kind == PRESENT:
         return np.int64(left > 0)

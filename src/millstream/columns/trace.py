@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import inlined, native
 
 INFINITY = 2**63 - 1
 
@@ -50,7 +51,7 @@ def follow(
     return Trace(*_follow(groups, instants, weights, first_ends, counts, shown))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _follow(groups, instants, weights, first_ends, counts, shown):  # type: ignore[no-untyped-def]
     n = len(groups)
     place, closing = _places(groups, shown)
@@ -113,7 +114,7 @@ def _follow(groups, instants, weights, first_ends, counts, shown):  # type: igno
     )
 
 
-@njit(cache=True, nogil=True)
+@native
 def _places(groups, shown):  # type: ignore[no-untyped-def]
     """Where the rows lie that close what groups showed before, and how many there are."""
     place = np.full(len(shown), -1, np.int64)
@@ -125,7 +126,7 @@ def _places(groups, shown):  # type: ignore[no-untyped-def]
     return place, closing
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_counts(event, group, row, rows, weights, valid, totals):  # type: ignore[no-untyped-def]
     """The number of valid events present after every row's instant; `totals` moves on."""
     out = np.zeros(rows, np.int64)
@@ -137,7 +138,7 @@ def running_counts(event, group, row, rows, weights, valid, totals):  # type: ig
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_integers(event, group, row, rows, weights, valid, values, upper, top, high, low):  # type: ignore[no-untyped-def]
     """The exact sum of integers of up to 128 bits, as top·2⁶⁴ + high·2³² + low.
 
@@ -162,7 +163,7 @@ def running_integers(event, group, row, rows, weights, valid, values, upper, top
     return out
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _add(high, low, x):  # type: ignore[no-untyped-def]
     """Add to a sum of two doubles without losing what the first cannot hold."""
     s = high + x
@@ -181,7 +182,7 @@ def two_sum(high: np.ndarray, low: np.ndarray, x: np.ndarray) -> tuple[np.ndarra
     return _add.py_func(high, low, x)
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_floats(event, group, row, rows, weights, valid, values, sums, odd):  # type: ignore[no-untyped-def]
     """The sum of doubles, with twice the digits of a double inside (`sums`, two columns).
 
@@ -220,7 +221,7 @@ def running_floats(event, group, row, rows, weights, valid, values, sums, odd): 
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def running_squares(event, group, row, rows, weights, valid, values, sums, counts, odd):  # type: ignore[no-untyped-def]
     """The sum of squared differences from the mean.
 
@@ -253,7 +254,7 @@ def running_squares(event, group, row, rows, weights, valid, values, sums, count
     return out
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _product(a, b):  # type: ignore[no-untyped-def]
     """a·b as a double and what rounding took from it (Dekker's splitting)."""
     p = a * b
@@ -267,7 +268,7 @@ def _product(a, b):  # type: ignore[no-untyped-def]
     return p, err if np.isfinite(err) else 0.0
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _around_mean(h, s, qh, qs, n):  # type: ignore[no-untyped-def]
     """(n·Σx² − (Σx)²) / n in pairs of doubles."""
     if n <= 0:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import inlined, native
 
 NEVER = 2**63 - 1
 INSERT, UPDATE, DELETE = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@native
 def follow_keys(order, group, ts, kind, value, current, entered, ends):  # type: ignore[no-untyped-def]
     """Follow rows that replace each other under a key.
 
@@ -35,7 +36,7 @@ def follow_keys(order, group, ts, kind, value, current, entered, ends):  # type:
         i = j + 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def follow_copies(order, group, ts, kind, top, below, entered, ends):  # type: ignore[no-untyped-def]
     """Follow copies of equal rows: each modification adds one, or removes one if there is one.
 
@@ -72,7 +73,7 @@ def follow_copies(order, group, ts, kind, top, below, entered, ends):  # type: i
         i = j + 1
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _last_of_instant(order, group, ts, i):  # type: ignore[no-untyped-def]
     """The place of the last modification with the group and the instant of the one at i."""
     j = i

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from millstream.algebra.changes import Changes, concat_rows, take_rows
 from millstream.algebra.time import DAWN, Domain
 from millstream.algebra.types import STRING
 from millstream.catalog import Stream
 from millstream.columns.keys import as_words
+from millstream.columns.native import native
 from millstream.columns.versions import UPDATE
 from millstream.connect.cells import as_csv
 from millstream.connect.partitioned import arrivals
@@ -183,7 +183,7 @@ def _scaled(words: np.ndarray, scale: int) -> np.ndarray:
     return np.where(words > most, FARTHEST + 1, np.where(words < -most, -FARTHEST - 1, near))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _sort_out(
     ts: np.ndarray,
     seq: np.ndarray,

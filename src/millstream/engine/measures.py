@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.node import Node
 from millstream.algebra.time import INFINITY, Span
+from millstream.columns.native import native
 from millstream.plan.graph import Graph
 from millstream.plan.names import name_of
 from millstream.plan.statistics import RowRates, Statistics
@@ -45,7 +45,7 @@ def add_all(counts: Counts, others: Iterable[Counts]) -> Counts:
     return counts
 
 
-@njit(cache=True, nogil=True)
+@native
 def _stays(ts, exp, weight):  # type: ignore[no-untyped-def]
     """The instants that rows with an end stay, in all; and how many rows more have none."""
     stay, opened = 0, 0

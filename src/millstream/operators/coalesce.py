@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 
 from millstream.algebra.changes import Changes
 from millstream.algebra.lifetime import Lifetime
@@ -14,6 +13,7 @@ from millstream.algebra.node import Node, Step
 from millstream.algebra.pattern import weak
 from millstream.algebra.time import Span
 from millstream.columns.keys import factorize
+from millstream.columns.native import native
 from millstream.columns.order import stable_order
 from millstream.state.chunks import State
 
@@ -77,7 +77,7 @@ def _coalesced(changes: Changes) -> Changes:
     return replace(changes.take(index), exp=exp, weight=np.ones(len(index), np.int64))
 
 
-@njit(cache=True, nogil=True)
+@native
 def _touching(codes, order, ts, exp, count):  # type: ignore[no-untyped-def]
     """The first row of every stretch in which a value is present, and the stretch's end."""
     index = np.empty(len(codes), np.int64)

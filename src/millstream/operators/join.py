@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.evaluate import holds
@@ -22,6 +21,7 @@ from millstream.algebra.pattern import Label, weak
 from millstream.algebra.state_parts import LEFT_AND_RIGHT, StatePart
 from millstream.algebra.time import Span
 from millstream.columns.hashed import hash_order, meetings
+from millstream.columns.native import native
 from millstream.operators.keyed import Keys
 from millstream.operators.table_scan import label_beside_table
 from millstream.state.chunks import State
@@ -219,7 +219,7 @@ class Matcher:
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _overlaps(lts, lexp, rts, rexp, i, j):  # type: ignore[no-untyped-def]
     """The pairs whose intervals overlap, with the interval they have in common."""
     ts = np.empty(len(i), np.int64)

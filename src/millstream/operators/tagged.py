@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from millstream.algebra.changes import Changes, take_rows
 from millstream.algebra.expressions import name_text
@@ -18,6 +17,7 @@ from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.state_parts import StatePart, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize, same_values
+from millstream.columns.native import native
 from millstream.state.chunks import Log, State
 from millstream.state.events import net, unfold_all
 
@@ -145,7 +145,7 @@ def letters(ops: np.ndarray) -> pa.Array:
     )
 
 
-@njit(cache=True, nogil=True)
+@native
 def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
     """What each row does to its key, and the rows that end without another row that says so."""
     n = len(ts)
@@ -201,7 +201,7 @@ def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndar
     return same
 
 
-@njit(cache=True, nogil=True)
+@native
 def _keep_equal(same, previous, values):  # type: ignore[no-untyped-def]
     for r in range(len(same)):
         if same[r]:

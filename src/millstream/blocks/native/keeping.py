@@ -16,20 +16,19 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
-from numba import njit, types
 
-from millstream.blocks.native import runtime
 from millstream.blocks.native.frontier import Parameter
 
 Compiled = Callable[..., tuple[Any, ...]]
 
-_NUMBA = {"np.int64": types.int64, "np.float64": types.float64, "np.bool_": types.boolean}
+RUNTIME = Path(__file__).with_name("runtime.py")
+"""What programs call, which is imported with Numba, when there is a program to compile."""
 
 
 @lru_cache(maxsize=512)
@@ -55,6 +54,8 @@ def is_compiled(source: str) -> bool:
 
 
 def _made(module: ModuleType, signature: Sequence[Any], cache: bool) -> Compiled:
+    from numba import njit
+
     program = njit(cache=cache, error_model="numpy")(module.run)
     program.compile(tuple(signature))
     program.disable_compile()
@@ -62,10 +63,13 @@ def _made(module: ModuleType, signature: Sequence[Any], cache: bool) -> Compiled
 
 
 def _type(parameter: Parameter) -> Any:
+    from numba import types
+
+    kinds = {"np.int64": types.int64, "np.float64": types.float64, "np.bool_": types.boolean}
     if parameter.type == "int":
         return types.int64
     written = parameter.role in ("slot", "slot valid")
-    return types.Array(_NUMBA[parameter.type], 1, "C", readonly=not written)
+    return types.Array(kinds[parameter.type], 1, "C", readonly=not written)
 
 
 def cache_folder() -> Path | None:
@@ -109,6 +113,6 @@ def _kept(folder: Path, source: str) -> ModuleType:
 @lru_cache(maxsize=512)
 def digest_of(source: str) -> str:
     """A name for the text of a program, of what it calls, and of what compiles it."""
-    helpers = Path(runtime.__file__).read_text()
-    versions = f"{sys.version} {numba.__version__} {np.__version__}"
+    helpers = RUNTIME.read_text()
+    versions = f"{sys.version} {version('numba')} {np.__version__}"
     return hashlib.sha256("\0".join([source, helpers, versions]).encode()).hexdigest()[:32]

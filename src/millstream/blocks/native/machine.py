@@ -17,8 +17,8 @@ from millstream.blocks.native.frontier import Parameter, Written
 from millstream.blocks.native.keeping import compiled, is_compiled
 from millstream.blocks.native.place import Variant
 from millstream.blocks.native.program import written
-from millstream.blocks.native.runtime import gathered
 from millstream.blocks.routine import INWINDOW, Routine
+from millstream.columns.native import native
 from millstream.state.ordered_run import InTime
 
 UNBOUNDED = Frame()
@@ -243,7 +243,22 @@ class _Step:
 def _gathered(column: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
     if len(first) == 1:
         return column[first[0] : last[0]].copy()
-    return gathered(column, first, last)
+    return _stretches(column, first, last)
+
+
+@native
+def _stretches(column, first, last):  # type: ignore[no-untyped-def]
+    """The values of stretches, one after the other."""
+    size = 0
+    for i in range(len(first)):
+        size += last[i] - first[i]
+    out = np.empty(size, column.dtype)
+    at = 0
+    for i in range(len(first)):
+        for j in range(first[i], last[i]):
+            out[at] = column[j]
+            at += 1
+    return out
 
 
 def _cut(values: np.ndarray, length: int) -> np.ndarray:

@@ -11,13 +11,13 @@ from pathlib import Path
 from millstream.blocks.foreign import SELF, Foreign, Form, PythonClass
 from millstream.blocks.layout import BEGUN, Layout
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.native import method_runtime
 from millstream.blocks.native.frontier import Parameter
 from millstream.blocks.native.kinds import NotNative, Reason, array_type
 from millstream.blocks.native.methods import ZERO, Method, Typed
 from millstream.blocks.native.statements import Refused
 from millstream.blocks.routine import Block, Routine
 
+RUNTIME = Path(__file__).with_name("method_runtime.py")
 BUILT_IN = ("abs", "min", "max", "float", "int")
 
 
@@ -104,7 +104,7 @@ class _Writing:
         takes.append(Parameter("s_begun", "np.bool_", "slot", (BEGUN,)))
         for code, kind in self.slots.values():
             takes.append(Parameter(f"s_{code}", kind, "slot", (f"t0.{code}",)))
-        helpers = Path(method_runtime.__file__).read_text().partition("\n\n\n@njit")
+        helpers = RUNTIME.read_text().partition("\n\n\n@njit")
         source = "\n".join(
             [
                 "import math", "", "import numpy as np", "from numba import njit", "",

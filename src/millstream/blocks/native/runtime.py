@@ -163,21 +163,6 @@ def grown(column, size):  # type: ignore[no-untyped-def]
     return more
 
 
-@njit
-def gathered(column, first, last):  # type: ignore[no-untyped-def]
-    """The values of stretches, one after the other."""
-    size = 0
-    for i in range(len(first)):
-        size += last[i] - first[i]
-    out = np.empty(size, column.dtype)
-    at = 0
-    for i in range(len(first)):
-        for j in range(first[i], last[i]):
-            out[at] = column[j]
-            at += 1
-    return out
-
-
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ divided by the golden ratio."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from millstream.columns.native import native
 
 START, PLAIN, QUOTED, CLOSED, STRAY = 0, 1, 2, 3, 4
 _QUOTE, _NEWLINE, _RETURN = ord('"'), ord("\n"), ord("\r")
 
 
-@njit(cache=True, nogil=True)
+@native
 def line_ends(data: np.ndarray, delimiter: int, final: bool) -> tuple[np.ndarray, np.ndarray, bool]:
     """The place after each record, which records have a stray quote, and whether a quote is open.
 
