@@ -56,7 +56,7 @@ def first_at_least(values, starts, groups, bounds):  # type: ignore[no-untyped-d
     return out
 
 
-@njit(cache=True, nogil=True)
+@native
 def numbered_by_group(groups, before):  # type: ignore[no-untyped-def]
     """The members by group, each in its order, where each group starts, and their groups and
     numbers: they count up from those before.
@@ -86,7 +86,7 @@ def numbered_by_group(groups, before):  # type: ignore[no-untyped-def]
     return event, starts, group, number
 
 
-@njit(cache=True, nogil=True)
+@native
 def places_in(starts, sizes):  # type: ignore[no-untyped-def]
     """All places of some stretches, one stretch after the other.
 

@@ -13,10 +13,10 @@ from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from millstream.algebra.expressions import Call, Case, Cast, Column, Expression, Literal
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, STRING, TIMESTAMP
+from millstream.columns.native import inlined, native
 
 DEPTH = 64
 """So many values may wait on the stack."""
@@ -218,7 +218,7 @@ def _word(literal: Literal) -> int:
     return int(scalar.value) if literal.type not in (INTEGER, BOOLEAN) else int(scalar.as_py())
 
 
-@njit(cache=True, nogil=True)
+@native
 def holds(
     code, start, stop, registers, values, known, tallies, tallies_known, stack, stack_known
 ) -> bool:
@@ -297,7 +297,7 @@ def holds(
     return stack_known[0] and stack[0] == 1
 
 
-@njit(inline="always")
+@inlined
 def _on_words(op, stack, stack_known, top):
     a, b = stack[top], stack[top + 1]
     if op == 3:
@@ -328,7 +328,7 @@ def _on_words(op, stack, stack_known, top):
         stack[top] = 1 if a != b else 0
 
 
-@njit(inline="always")
+@inlined
 def _on_floats(op, floats, stack, stack_known, top):
     a, b = floats[top], floats[top + 1]
     if op == 14:

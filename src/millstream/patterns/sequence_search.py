@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from millstream.columns.native import inlined, native
 from millstream.patterns.postfix import holds
 
 TEST, FINAL, END = 0, 1, 2
@@ -36,7 +36,7 @@ def state_words(elements: int, tallies: int) -> int:
     return HEAD + 3 * elements + 2 * tallies
 
 
-@njit(cache=True, nogil=True)
+@native
 def search(
     starts,
     fresh,
@@ -259,7 +259,7 @@ def search(
     return found[:matches], kept, live_from
 
 
-@njit(inline="always")
+@inlined
 def _reset(registers, counts, amounts, numbers):
     registers[:] = -1
     counts[:] = 0
@@ -267,7 +267,7 @@ def _reset(registers, counts, amounts, numbers):
     numbers[:] = 0
 
 
-@njit(cache=True, nogil=True)
+@native
 def _floor(bits, end, registers, counts):
     """The first row at which another attempt may begin."""
     if bits & (1 << NEXT):
@@ -280,7 +280,7 @@ def _floor(bits, end, registers, counts):
     return end
 
 
-@njit(cache=True, nogil=True)
+@native
 def _restart(bits, resume, here, i, j, live, end, registers, counts, stars):
     """Where the next attempt goes on, and at which element; its registers, if some are known.
 
@@ -305,7 +305,7 @@ def _restart(bits, resume, here, i, j, live, end, registers, counts, stars):
     return max(floor, live), 0
 
 
-@njit(cache=True, nogil=True)
+@native
 def _give(found, matches, row, p, reached, ts, limit, registers, counts, amounts, numbers):
     """Note a match, decided by a row or by a limit of time, whichever is later.
 
@@ -327,7 +327,7 @@ def _give(found, matches, row, p, reached, ts, limit, registers, counts, amounts
     return found, matches + 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def _tally(tally, j, row, start, values, known, amounts, numbers):
     """Count a row of element j in."""
     for t in range(len(tally)):
@@ -342,7 +342,7 @@ def _tally(tally, j, row, start, values, known, amounts, numbers):
                 _count_in(tally[t, 1], tally[t, 2], r, t, values, known, amounts, numbers)
 
 
-@njit(cache=True, nogil=True)
+@native
 def _count_in(kind, column, row, t, values, known, amounts, numbers):
     if kind == ROWS:
         numbers[t] += 1
@@ -365,7 +365,7 @@ def _count_in(kind, column, row, t, values, known, amounts, numbers):
     numbers[t] += 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def _value_tallies(tally, amounts, numbers, words, words_known):
     """What tallies are worth now."""
     floats, results = amounts.view(np.float64), words.view(np.float64)
