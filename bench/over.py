@@ -47,11 +47,15 @@ def against_duckdb(run: Run, data: Path, query: str, turns: int, warm_up: int) -
 
 
 def slides(run: Run) -> dict[str, object]:
-    """The rate and the state after a batch for slides of many lengths."""
+    """The rate, and the rows and bytes of state after a batch, with panes and without."""
     found: dict[str, object] = {}
-    run(SLIDING.format(slide=1))
-    for slide in SLIDES:
-        measured = run(SLIDING.format(slide=slide))
-        found[f"slide {slide:,}: rows/s"] = measured.rate
-        found[f"slide {slide:,}: state bytes"] = measured.batches[-1].state_bytes
+    for panes in ("on", "off"):
+        script = f"SET rules = {panes};\n{SLIDING}"
+        run(script.format(slide=1))
+        for slide in SLIDES:
+            measured = run(script.format(slide=slide))
+            name = f"slide {slide:,}, panes {panes}"
+            found[f"{name}: rows/s"] = measured.rate
+            found[f"{name}: state rows"] = measured.batches[-1].state_rows
+            found[f"{name}: state bytes"] = measured.batches[-1].state_bytes
     return found

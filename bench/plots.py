@@ -25,6 +25,10 @@ WAYS = {
     "D": "D: computed anew",
 }
 MARKS = "so^D"
+SLIDING = (
+    ("own: slides", "own-6-7-slides", "sum of 40,000 tuples, of one's own"),
+    ("over: sum of 40,000 rows with a slide", "over-6-7-slides", "sum of 40,000 tuples, built in"),
+)
 
 
 def write(results: Mapping[str, Any], folder: Path = FOLDER) -> None:
@@ -39,9 +43,10 @@ def write(results: Mapping[str, Any], folder: Path = FOLDER) -> None:
             draw(
                 f"own-{number}-{name}", f"{name} over windows", "tuples in a window", panels, folder
             )
-    if (found := results.get("own: slides")) is not None:
-        panels = {what: slides(found, what) for what in ("state rows", "state bytes", "rows/s")}
-        draw("own-6-7-slides", "sum of 40,000 tuples", "SLIDE", panels, folder)
+    for name, file, title in SLIDING:
+        if (found := results.get(name)) is not None:
+            panels = {what: slides(found, what) for what in ("state rows", "state bytes", "rows/s")}
+            draw(file, title, "SLIDE", panels, folder)
 
 
 def ways(found: Mapping[str, float]) -> Lines:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from laws.scale import SCALE
+from millstream.rules.slide_in_panes import slide_in_panes
 from millstream.testing import run_script
 from oracle.over import (
     COLUMNS,
@@ -139,6 +140,16 @@ def test_large_structures_are_the_same_as_small_ones(monkeypatch) -> None:
         monkeypatch.setattr(f"millstream.state.waiting.{name}", value)
     for seed in range(6_000, 6_000 + 40 * SCALE):
         check(seed)
+
+
+@pytest.mark.slow
+def test_panes_of_any_size_do_not_matter(monkeypatch) -> None:
+    monkeypatch.setitem(slide_in_panes.__globals__, "WORTH", 1)
+    monkeypatch.setattr("millstream.state.index.SMALL", 2)
+    for seed in range(8_000, 8_000 + 200 * SCALE):
+        check(seed)
+    for seed in range(9_000, 9_000 + 20 * SCALE):
+        check(seed, restart=True)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from millstream.algebra.expressions import (
     Expression,
     conjunction,
 )
+from millstream.algebra.frame import Frame, Units
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN, DOUBLE
@@ -32,6 +33,7 @@ from millstream.operators import (
     Join,
     Minus,
     Now,
+    Over,
     Project,
     Range,
     Rows,
@@ -144,6 +146,15 @@ class Maker(Relations):
         fields = [f for f in below.schema if f.name in used]
         narrow = Project(tuple((f.name, Column(f.name, f.type)) for f in fields), below)
         return replace(grouped, input=narrow)
+
+    def for_slide_in_panes(self) -> Node:
+        """Frames of several panes of eight rows, or of one."""
+        stream = Istream(self.relation(0)) if self.rng.random() < 0.3 else self.scan()
+        calls = self.grouped_by((), stream).calls
+        names = [f.name for f in stream.schema]
+        partition = tuple(self.rng.sample(names, 1)) if self.rng.random() < 0.3 else ()
+        rows, slide = self.rng.choice(((8, 8), (16, 8), (24, 16), (2, 3), (1, 2), (5, 7)))
+        return Over(partition, Frame(Units.ROWS, rows - 1, slide), calls, stream)
 
     def for_remove_idle_distinct(self) -> Node:
         return Distinct(self.rng.choice((self.combined, self.distinct))(1))

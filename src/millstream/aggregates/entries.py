@@ -78,7 +78,7 @@ def _arranged(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A slot for every (group, key), in order inside each group; where groups start; an example."""
     index = np.flatnonzero(counted)
-    found = _dense_ranks([k.take(pa.array(index)) for k in keys], len(index))
+    found = dense_ranks([k.take(pa.array(index)) for k in keys], len(index))
     order, _ = group_order(group[index], np.argsort(found, kind="stable"), group_count)
     g, r = group[index][order], found[order]
     fresh = np.ones(len(order), np.bool_)
@@ -89,7 +89,7 @@ def _arranged(
     return slots, starts, index[order][fresh]
 
 
-def _dense_ranks(keys: list[pa.Array], length: int) -> np.ndarray:
+def dense_ranks(keys: list[pa.Array], length: int) -> np.ndarray:
     """The rank of every row by the keys, equal rows alike, NULL first."""
     if length == 0:
         return np.zeros(0, np.int64)

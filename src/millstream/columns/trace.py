@@ -168,7 +168,7 @@ def _add(high, low, x):  # type: ignore[no-untyped-def]
     """Add to a sum of two doubles without losing what the first cannot hold."""
     s = high + x
     b = s - high
-    low += (high - (s - b)) + (x - b)
+    low = low + ((high - (s - b)) + (x - b))
     t = s + low
     return t, low - (t - s)
 

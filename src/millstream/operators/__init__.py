@@ -21,6 +21,7 @@ from millstream.operators.minus import Minus
 from millstream.operators.missed import Missed
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
 from millstream.operators.over import Over
+from millstream.operators.panes import Panes
 from millstream.operators.partial import Partial
 from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
@@ -59,6 +60,7 @@ OPERATORS = (
     Session,
     Over,
     Match,
+    Panes,
     Filter,
     Project,
     LookupJoin,

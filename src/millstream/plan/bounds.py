@@ -39,6 +39,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -90,10 +91,10 @@ def bound(node: Node, kept: StatePart) -> str:
             assert isinstance(node, RangeSlide | Hop | Over)
             return f"rows of {length_words(_waits(node), node)}"
         case Extent.FRAMES:
-            assert isinstance(node, Over)
-            return _frames(node)
+            assert isinstance(node, Over | Panes)
+            return _panes(node) if isinstance(node, Panes) else _frames(node)
         case Extent.PARTITIONS:
-            assert isinstance(node, Rows | Session | Over)
+            assert isinstance(node, Rows | Session | Over | Panes)
             return _partitions(node)
         case Extent.GAP:
             assert isinstance(node, Session)
@@ -224,11 +225,19 @@ def _frames(node: Over) -> str:
     return f"none: {most} per {_and(node.partition_by)}, and ever more of these"
 
 
-def _partitions(node: Rows | Session | Over) -> str:
+def _panes(node: Panes) -> str:
+    """The panes that the frames of all partitions hold together."""
+    most = f"at most {node.count:,} panes of {node.size:,} {_rows_of(node.input)}"
+    if not node.partition_by:
+        return most
+    return f"none: {most} per {_and(node.partition_by)}, and ever more of these"
+
+
+def _partitions(node: Rows | Session | Over | Panes) -> str:
     if not node.partition_by:
         return "one row"
     keys = _and(node.partition_by)
-    if isinstance(node, Over):
+    if isinstance(node, Over | Panes):
         if node.frame.length is None:
             return f"none: grows with every new {keys}"
         return f"one row per {keys} in the last {length_words(node.frame.length, node)}"
@@ -368,6 +377,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Session: _session,
     Over: _elements,
     Match: _elements,
+    Panes: _elements,
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,

@@ -41,6 +41,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -261,6 +262,11 @@ def _searched(costs: Costs, node: Match) -> float:
     return (GROUP + NUMBER) * costs.rows(node) + MADE * costs.out(node)
 
 
+def _panes(costs: Costs, node: Panes) -> float:
+    """Every row enters a pane."""
+    return GROUP * costs.rows(node)
+
+
 def _regrouped(costs: Costs, node: Recomputed) -> float:
     """The rows of a group are fed again for every event, about a hundred of them."""
     return 100 * GROUP * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
@@ -306,6 +312,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Session: _numbered,
     Over: _over,
     Match: _searched,
+    Panes: _panes,
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,

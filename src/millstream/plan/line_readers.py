@@ -43,6 +43,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -254,6 +255,16 @@ def _ordered(tokens: Tokens) -> tuple[str, bool, bool]:
 
 
 def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Over(*_frames(tokens, catalog, below), below)
+
+
+def _panes(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    return Panes(*_frames(tokens, catalog, below), below)
+
+
+def _frames(
+    tokens: Tokens, catalog: Catalog, below: Node
+) -> tuple[tuple[str, ...], Frame, tuple[AggregateCall, ...]]:
     partition: tuple[str, ...] = ()
     if tokens.has("Partition"):
         tokens.expect("By")
@@ -266,8 +277,8 @@ def _over(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     slide = _amount(tokens, units) if tokens.has("Slide") else None
     frame = Frame(units, preceding, slide, tokens.has("Active"))
     tokens.expect(":")
-    calls = tokens.listed(lambda: call_of(tokens, catalog, below)) if tokens.next else ()
-    return Over(partition, frame, calls, below)
+    calls = tuple(tokens.listed(lambda: call_of(tokens, catalog, below))) if tokens.next else ()
+    return partition, frame, calls
 
 
 def _amount(tokens: Tokens, units: Units) -> int:
@@ -355,6 +366,7 @@ READERS: dict[type[Node], Reader] = {
     Session: _session,
     Over: _over,
     Match: match_line,
+    Panes: _panes,
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

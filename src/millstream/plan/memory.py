@@ -34,6 +34,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -140,7 +141,7 @@ def _of_sessions(node: Session) -> list[Notice]:
     ]
 
 
-def _of_frames(node: Over) -> list[Notice]:
+def _of_frames(node: Over | Panes) -> list[Notice]:
     if not node.partition_by or node.frame.length is not None:
         return []
     keys = ", ".join(node.partition_by)
@@ -223,6 +224,7 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Session: _of_sessions,
     Over: _of_frames,
     Match: _nothing,
+    Panes: _of_frames,
     Filter: _nothing,
     Project: _nothing,
     LookupJoin: _nothing,

@@ -37,6 +37,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -156,7 +157,7 @@ def _by_name(node: Node) -> Lineage:
     return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
 
 
-def _of_window(node: Hop | Session | Over | Match) -> Lineage:
+def _of_window(node: Hop | Session | Over | Panes | Match) -> Lineage:
     """Columns of the stream, and those that this window or pattern gives: no other has the same."""
     known = lineage_of(node.input)
     window = " and ".join(_form(node).inputs)
@@ -226,6 +227,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Session: _of_window,
     Over: _of_window,
     Match: _of_window,
+    Panes: _of_window,
     Filter: _by_name,
     Project: _projected,
     LookupJoin: _looked_up,
@@ -277,6 +279,7 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Session: _by_words,
     Over: _by_words,
     Match: _by_words,
+    Panes: _by_words,
     Filter: _tested,
     Project: _below,
     LookupJoin: _by_words,

@@ -37,6 +37,7 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Over,
+    Panes,
     Partial,
     PartialTopK,
     Project,
@@ -194,7 +195,7 @@ def _session(known: RateEstimates, node: Session, below: RowRates) -> RowRates:
     return RowRates(below.rate, below.rate, size_of(node))
 
 
-def _over(known: RateEstimates, node: Over, below: RowRates) -> RowRates:
+def _over(known: RateEstimates, node: Over | Panes, below: RowRates) -> RowRates:
     """A row for every row, or for every one that a slide yields; two if those that leave count."""
     slide = node.frame.slide or 1
     each = slide if node.frame.units is Units.ROWS else _per_slot(slide, node)
@@ -206,7 +207,7 @@ def _found(known: RateEstimates, node: Match, below: RowRates) -> RowRates:
     return replace(below, rate=below.rate / (ROWS_PER_ELEMENT * len(node.search.elements)))
 
 
-def _per_slot(slide: int, node: Over) -> float:
+def _per_slot(slide: int, node: Over | Panes) -> float:
     return slide / UNITS_PER_ROW.get(node.time_domain or Domain.INTEGER, 1.0)
 
 
@@ -331,6 +332,7 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Session: _session,
     Over: _over,
     Match: _found,
+    Panes: _over,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,

@@ -36,6 +36,7 @@ from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
 from millstream.rules.remove_true_filter import remove_true_filter
+from millstream.rules.slide_in_panes import slide_in_panes
 from millstream.rules.stream_now_as_elements import stream_now_as_elements
 from millstream.rules.whole import Whole
 
@@ -84,6 +85,7 @@ LAST: tuple[Rule, ...] = (
     coalesce_before_distinct,
     aggregate_in_two_phases,
     limit_in_two_phases,
+    slide_in_panes,
     push_filter_into_source,
 )
 """Rules that add a step where rows are read: they come when it is settled what is read."""
