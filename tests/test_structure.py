@@ -133,7 +133,7 @@ def test_every_operator_is_listed():
     assert defined - SHARED == {operator.__name__ for operator in OPERATORS}
 
 
-SHARED = {"Differences", "Paired", "Matched"}
+SHARED = {"Differences", "GroupsAnew", "Paired", "Matched"}
 """What two operators have in common; no operators by themselves."""
 
 BASES = {"Node", "TopK"} | SHARED

@@ -27,6 +27,7 @@ from millstream.operators.partial_top_k import PartialTopK
 from millstream.operators.project import Project
 from millstream.operators.range_slide import RangeSlide
 from millstream.operators.recomputed import Recomputed
+from millstream.operators.rematch import Rematch
 from millstream.operators.retime import Retime
 from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
@@ -83,6 +84,7 @@ OPERATORS = (
     GroupBy,
     Feed,
     Recomputed,
+    Rematch,
     Istream,
     Dstream,
     Rstream,

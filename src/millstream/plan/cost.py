@@ -48,6 +48,7 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Recomputed,
+    Rematch,
     Retime,
     Retract,
     Rows,
@@ -267,7 +268,7 @@ def _panes(costs: Costs, node: Panes) -> float:
     return GROUP * costs.rows(node)
 
 
-def _regrouped(costs: Costs, node: Recomputed) -> float:
+def _regrouped(costs: Costs, node: Recomputed | Rematch) -> float:
     """The rows of a group are fed again for every event, about a hundred of them."""
     return 100 * GROUP * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
 
@@ -335,6 +336,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     GroupBy: _group_by,
     Feed: _fed,
     Recomputed: _regrouped,
+    Rematch: _regrouped,
     Istream: _emitted,
     Dstream: _emitted,
     Rstream: _rstream,

@@ -50,6 +50,7 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Recomputed,
+    Rematch,
     Retime,
     Retract,
     Rows,
@@ -71,7 +72,7 @@ from millstream.operators.rows import EVER
 from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
 from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
-from millstream.plan.match_lines import match_line
+from millstream.plan.match_lines import match_line, rematch_line
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -389,6 +390,7 @@ READERS: dict[type[Node], Reader] = {
     GroupBy: _group_by,
     Feed: feed_line,
     Recomputed: recomputed_line,
+    Rematch: rematch_line,
     Istream: _plain(Istream),
     Dstream: _plain(Dstream),
     Rstream: _plain(Rstream),

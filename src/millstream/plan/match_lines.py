@@ -8,7 +8,7 @@ from millstream.algebra.expressions import TRUE, Expression
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.catalog import Catalog
-from millstream.operators import Match
+from millstream.operators import Match, Rematch
 from millstream.patterns.references import cell_of
 from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence, Tally
 from millstream.plan.calls import call_of
@@ -17,10 +17,28 @@ from millstream.plan.expression_text import Tokens, length_of, parse_expression,
 
 def match_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     """The partition and the elements; then what is counted, the conditions and the results."""
-    partition: tuple[str, ...] = ()
-    if tokens.has("Partition"):
-        tokens.expect("By")
-        partition = tokens.names()
+    partition = _names_after("Partition", tokens)
+    return Match(partition, *_search(tokens, catalog, below), below)
+
+
+def rematch_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    """The same with the order of the rows."""
+    partition, order = _names_after("Partition", tokens), _names_after("Sequence", tokens)
+    return Rematch(partition, order, *_search(tokens, catalog, below), below)
+
+
+def _names_after(word: str, tokens: Tokens) -> tuple[str, ...]:
+    """The names of PARTITION BY or SEQUENCE BY."""
+    if not tokens.has(word):
+        return ()
+    tokens.expect("By")
+    return tokens.names()
+
+
+def _search(
+    tokens: Tokens, catalog: Catalog, below: Node
+) -> tuple[Sequence, tuple[tuple[str, pa.DataType], ...]]:
+    """What is looked for, and what is read of it."""
     tokens.expect("(")
     stars = tokens.listed(lambda: (tokens.has("*"), tokens.name()))
     tokens.expect(")")
@@ -39,7 +57,7 @@ def match_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
         for star, name in stars
     )
     search = Sequence(elements, tallies, within, timeouts)
-    return Match(partition, search, tuple((n, schema.field(n).type) for n in gives), below)
+    return search, tuple((n, schema.field(n).type) for n in gives)
 
 
 def _tally(tokens: Tokens, catalog: Catalog, below: Node) -> Tally:

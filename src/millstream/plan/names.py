@@ -44,6 +44,7 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Recomputed,
+    Rematch,
     Retime,
     Retract,
     Rows,
@@ -157,7 +158,7 @@ def _by_name(node: Node) -> Lineage:
     return {f.name: known.get(f.name, Column(f.name, f.type)) for f in node.schema}
 
 
-def _of_window(node: Hop | Session | Over | Panes | Match) -> Lineage:
+def _of_window(node: Hop | Session | Over | Panes | Match | Rematch) -> Lineage:
     """Columns of the stream, and those that this window or pattern gives: no other has the same."""
     known = lineage_of(node.input)
     window = " and ".join(_form(node).inputs)
@@ -250,6 +251,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     GroupBy: _grouped,
     Feed: _by_name,
     Recomputed: _by_name,
+    Rematch: _of_window,
     Istream: _by_name,
     Dstream: _by_name,
     Rstream: _by_name,
@@ -302,6 +304,7 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     GroupBy: _groups,
     Feed: _by_words,
     Recomputed: _by_words,
+    Rematch: _by_words,
     Istream: _by_words,
     Dstream: _by_words,
     Rstream: _by_words,

@@ -44,6 +44,7 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Recomputed,
+    Rematch,
     Retime,
     Retract,
     Rows,
@@ -290,7 +291,7 @@ def _lookup_join(known: RateEstimates, node: LookupJoin, below: RowRates) -> Row
     return RowRates(below.rate * met, below.back * met, size(below) * met)
 
 
-def _regrouped(known: RateEstimates, node: Recomputed, below: RowRates) -> RowRates:
+def _regrouped(known: RateEstimates, node: Recomputed | Rematch, below: RowRates) -> RowRates:
     """Whatever happens in a group takes its rows back, and gives new ones."""
     moved = 2 * below.rate
     return RowRates(moved, moved, size(below))
@@ -355,6 +356,7 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     GroupBy: _group_by,
     Feed: _same,
     Recomputed: _regrouped,
+    Rematch: _regrouped,
     Istream: _istream,
     Dstream: _dstream,
     Rstream: _rstream,

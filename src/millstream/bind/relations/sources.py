@@ -129,6 +129,9 @@ class Sources:
         if isinstance(node, exp.Table):
             found = self._find(node)
             alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
+            if isinstance(found, Table) and node.args.get("sequence") is not None:
+                plain = Member(alias, tuple((name, name, kind) for name, kind in found.columns))
+                return self._sequence(node, found.relation(), plain, described)
             if isinstance(found, Table):
                 return self._table(found, node, alias, described, window)
             plan = found.scan() if isinstance(found, Stream) else found.plan
@@ -143,6 +146,8 @@ class Sources:
             plan = self.subquery(node.this if isinstance(node, exp.Subquery) else node)
             alias, described = node.alias or "", "the subquery"
         if node.args.get("sequence") is not None:
+            if window is not None:
+                plan = self._windowed(plan, window, described, alias)
             return self._sequence(
                 node, plan, replace(member_of(alias, plan), order=order), described
             )
@@ -156,15 +161,13 @@ class Sources:
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _sequence(self, node: exp.Expr, plan: Node, member: Member, described: str) -> Entry:
-        """The matches of a pattern in a stream."""
-        if not plan.is_stream:
-            plan = self._as_stream(plan, described, node.args["sequence"])
+        """The matches of a pattern in a stream or in a relation."""
         assert self.sequences is not None
         called = node.name if isinstance(node, exp.Table) else ""
-        member = replace(member, called=called)
-        matches, names = self.sequences.bind(node, plan, member, described)
-        described = f"the sequence in {described}"
-        return Entry(described, node, Scope((names,)), Unbounded(matches), streams=1)
+        plan, member = self.sequences.bind(node, plan, replace(member, called=called), described)
+        described, streams = f"the sequence in {described}", int(plan.is_stream)
+        plan = Unbounded(plan) if plan.is_stream else plan
+        return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _table(
         self,
