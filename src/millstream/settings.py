@@ -13,10 +13,10 @@ CHOICES = {
     "negation": ("measured", "ends", "negative"),
     "placement": ("auto", "driver", "executors"),
     "native": ("on", "off"),
+    "search": ("ops", "naive"),
 }
 NOT_YET = {
     "sharing": "what queries have in common is always computed once",
-    "search": "there is only one search so far",
 }
 """Settings that are planned, and why each of them would change nothing today."""
 
@@ -41,7 +41,8 @@ class Settings:
     ends in structures that suit the update pattern. `negation` is what stands above negations then:
     known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
     in percent, after which a part of an index is cleared of expired rows. `native` says
-    whether aggregates of one's own may run as machine code. A setting exists only when it does
+    whether aggregates of one's own may run as machine code, `search` how patterns are looked for:
+    skipping what cannot match, or from every row on. A setting exists only when it does
     something: those that are to come are refused.
     """
 
@@ -53,6 +54,7 @@ class Settings:
     lazy: int = 50
     placement: str = "auto"
     native: str = "on"
+    search: str = "ops"
 
     @property
     def ending(self) -> str:

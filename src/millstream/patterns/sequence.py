@@ -260,7 +260,7 @@ class Sequence:
         if name == REACHED:
             return pa.array(matches[:, 2])
         if name == TIMED_OUT:
-            return pa.array(matches[:, 0] < 0, BOOLEAN)
+            return pa.array(matches[:, 2] < len(self.elements), BOOLEAN)
         at = [tally.name for tally in self.tallies].index(name)
         return self._tally(matches, at, kind)
 

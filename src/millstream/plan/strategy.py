@@ -140,4 +140,5 @@ def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node
         buffer = Buffer.QUEUE
     else:
         buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
-    return replace(node, state_layout=StateLayout(buffer, settings.lazy / 100, native=native))
+    layout = StateLayout(buffer, settings.lazy / 100, native=native, skips=settings.search == "ops")
+    return replace(node, state_layout=layout)
