@@ -40,7 +40,7 @@ SETTINGS = {
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how ends of rows of a negation are emitted under `update_pattern`",
     "native": "whether aggregates of one's own may run as machine code",
-    "search": "how sequences are looked for: `ops` skips what cannot match, `naive` tries every row",
+    "search": "how patterns are looked for: `ops` skips what cannot match, `naive` tries all rows",
 }
 
 
