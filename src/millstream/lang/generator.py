@@ -8,15 +8,39 @@ from sqlglot import exp
 from sqlglot.generator import Generator as SqlGenerator
 
 from millstream.lang.nodes import (
+    MatchPattern,
     OverFrame,
+    PatternAnchor,
+    PatternChoice,
+    PatternExclude,
+    PatternPermute,
+    PatternRepeat,
+    PatternSequence,
+    PatternVariable,
     Previous,
     SequenceElement,
     SequencePattern,
     StarOf,
     StreamWindow,
+    SubsetOf,
+    Tense,
     ToStream,
     TypeName,
 )
+
+_LISTS = {"partition_by": "PARTITION BY", "order_by": "ORDER BY", "measures": "MEASURES"}
+_ROWS_PER_MATCH = {
+    "one": "ONE ROW PER MATCH",
+    "all": "ALL ROWS PER MATCH",
+    "all omit empty": "ALL ROWS PER MATCH OMIT EMPTY MATCHES",
+    "all with unmatched": "ALL ROWS PER MATCH WITH UNMATCHED ROWS",
+}
+_SKIPS = {
+    "past last": "PAST LAST ROW",
+    "next": "TO NEXT ROW",
+    "first": "TO FIRST ",
+    "last": "TO LAST ",
+}
 
 
 class Generator(SqlGenerator):
@@ -32,6 +56,16 @@ class Generator(SqlGenerator):
         StarOf: lambda self, node: "*" + ".".join(self.parts_sql(node)),
         Previous: lambda self, node: f"{self.sql(node, 'this')}.previous",
         TypeName: lambda self, node: node.name,
+        MatchPattern: lambda self, node: self.matchpattern_sql(node),
+        SubsetOf: lambda self, node: self.subsetof_sql(node),
+        Tense: lambda self, node: f"{'FINAL' if node.final else 'RUNNING'} {self.sql(node.this)}",
+        PatternVariable: lambda self, node: self.sql(node, "this"),
+        PatternSequence: lambda self, node: self._pattern_parts(node, " ") or "()",
+        PatternChoice: lambda self, node: self._pattern_parts(node, " | "),
+        PatternRepeat: lambda self, node: self.patternrepeat_sql(node),
+        PatternPermute: lambda self, node: f"PERMUTE({self.expressions(node, flat=True)})",
+        PatternExclude: lambda self, node: f"{{- {self.sql(node, 'this')} -}}",
+        PatternAnchor: lambda self, node: "^" if node.start else "$",
     }
 
     def select_sql(self, expression: exp.Select) -> str:
@@ -90,6 +124,47 @@ class Generator(SqlGenerator):
         words.append(f"AS ({self.expressions(expression, 'elements', flat=True)})")
         return " ".join([*words, *self._within(expression)])
 
+    def matchpattern_sql(self, expression: MatchPattern) -> str:
+        lists = {key: self.expressions(expression, key, flat=True) for key in _LISTS}
+        defines = ", ".join(
+            f"{self.sql(define, 'alias')} AS {self.sql(define, 'this')}"
+            for define in expression.defines
+        )
+        words = [f"{clause} {lists[key]}" for key, clause in _LISTS.items() if lists[key]]
+        shown = _ROWS_PER_MATCH[expression.rows]
+        skip = _SKIPS[expression.skip] + self.sql(expression, "skip_to")
+        pattern = f"PATTERN ({self.sql(expression, 'pattern')})".replace("(())", "()")
+        words += [shown, f"AFTER MATCH SKIP {skip}", pattern]
+        words += self._within(expression)
+        if expression.subsets:
+            words.append(f"SUBSET {self.expressions(expression, 'subsets', flat=True)}")
+        if defines:
+            words.append(f"DEFINE {defines}")
+        return f"MATCH_RECOGNIZE ({' '.join(words)})"
+
+    def subsetof_sql(self, expression: SubsetOf) -> str:
+        return f"{self.sql(expression, 'this')} = ({self.expressions(expression, flat=True)})"
+
+    def patternrepeat_sql(self, expression: PatternRepeat) -> str:
+        low, high = expression.args["low"], expression.args.get("high")
+        known = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+        count = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+        sign = known.get((low, high), count) + ("?" if expression.args.get("reluctant") else "")
+        return self._pattern_bracketed(expression.this, PatternRepeat, PatternAnchor) + sign
+
+    def _pattern_parts(self, expression: exp.Expr, between: str) -> str:
+        inside = () if isinstance(expression, PatternChoice) else (PatternSequence,)
+        return between.join(self._pattern_bracketed(p, *inside) for p in expression.expressions)
+
+    def _pattern_bracketed(self, part: exp.Expr, *kinds: type[exp.Expr]) -> str:
+        sql = self.sql(part)
+        wide = isinstance(part, (PatternChoice, *kinds))
+        if isinstance(part, PatternSequence) and PatternRepeat in kinds:
+            wide = bool(part.expressions)
+        if isinstance(part, PatternSequence) and not part.expressions:
+            wide = False
+        return f"({sql})" if wide else sql
+
     def parts_sql(self, expression: StarOf) -> list[str]:
         return [part for key in ("this", "column") if (part := self.sql(expression, key))]
 
@@ -127,14 +202,19 @@ class Generator(SqlGenerator):
         return "'" + text.replace("'", "''") + "'" if expression.is_string else text
 
     def _windowed(self, expression: exp.Expr, sql: str) -> str:
-        for key, before in (("stream_window", " "), ("alias", " AS "), ("sequence", " ")):
+        parts = [("stream_window", " "), ("alias", " AS "), ("sequence", " ")]
+        if (pattern := expression.args.get("recognize")) is not None:
+            inner = self.sql(pattern, "inner_alias")
+            behind = f" AS {inner} " if inner else " "
+            parts = [("stream_window", " "), ("recognize", behind), ("alias", " AS ")]
+        for key, before in parts:
             if part := self.sql(expression, key):
                 sql += before + part
         return sql
 
-    def _within(self, expression: SequencePattern) -> list[str]:
+    def _within(self, expression: SequencePattern | MatchPattern) -> list[str]:
         limit = [] if expression.within is None else [f"WITHIN {expression.within}"]
-        return [*limit, "WITH TIMEOUTS"] if expression.timeouts else limit
+        return [*limit, "WITH TIMEOUTS"] if expression.args.get("timeouts") else limit
 
     def _joins(self, expression: exp.Expr) -> str:
         return self.expressions(expression, key="joins", sep="", flat=True)

@@ -176,7 +176,6 @@ class MatchPattern(exp.Expression):
         "skip_to": False,
         "pattern": True,
         "within": False,
-        "timeouts": False,
         "subsets": False,
         "defines": False,
     }
@@ -216,10 +215,6 @@ class MatchPattern(exp.Expression):
     @property
     def within(self) -> Interval | None:
         return self.args.get("within")
-
-    @property
-    def timeouts(self) -> bool:
-        return bool(self.args.get("timeouts"))
 
     @property
     def subsets(self) -> list[SubsetOf]:

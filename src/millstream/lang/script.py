@@ -26,6 +26,8 @@ _BEFORE_SIGN = re.compile(
 
 
 _BRACES = {TokenType.L_BRACE: 1, TokenType.R_BRACE: -1}
+_IN_PATTERNS = (TokenType.NUMBER, TokenType.COMMA, TokenType.DASH)
+"""What stands behind a brace in the pattern of MATCH_RECOGNIZE, and nowhere else."""
 
 
 def parse_script(text: str) -> tuple[Statement, ...]:
@@ -90,11 +92,16 @@ def _split(text: str) -> list[list[Token]]:
     except SqlglotError as error:
         raise MillstreamError("the script cannot be cut into words", Place(text, 0, 1)) from error
     statements: list[list[Token]] = [[]]
-    braces = 0
-    for token in tokens:
+    braces, inside = 0, False
+    for token, after in zip(tokens, [*tokens[1:], None]):
         token.comments = []
         ends = not braces and token.token_type == TokenType.SEMICOLON
-        before, braces = braces, max(0, braces + _BRACES.get(token.token_type, 0))
+        change = _BRACES.get(token.token_type, 0)
+        if change > 0 and after is not None and after.token_type in _IN_PATTERNS:
+            inside, change = True, 0
+        elif change < 0 and inside:
+            inside, change = False, 0
+        before, braces = braces, max(0, braces + change)
         if not ends:
             statements[-1].append(token)
         if ends or before > braces == 0:

@@ -13,6 +13,7 @@ from millstream.lang.grammar.faults import Faults
 from millstream.lang.interval import Interval
 from millstream.lang.nodes import (
     STREAM_OPERATORS,
+    MatchPattern,
     SequencePattern,
     StreamWindow,
     ToStream,
@@ -240,6 +241,14 @@ class Core(Faults):
 
     def read_sequence(self) -> SequencePattern:
         """Take a sequence pattern after an entry of FROM (`sequences`)."""
+        raise NotImplementedError
+
+    def at_recognize(self) -> bool:
+        """Whether MATCH_RECOGNIZE begins here (`recognize`)."""
+        raise NotImplementedError
+
+    def read_recognize(self) -> MatchPattern:
+        """Take MATCH_RECOGNIZE and its clauses (`recognize`)."""
         raise NotImplementedError
 
     def _parse_whole_query(self) -> exp.Expr:

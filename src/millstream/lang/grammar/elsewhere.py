@@ -128,15 +128,6 @@ def _changes(around: Words) -> str:
     return f"Write SELECT STREAMED {around.select_list}: it emits every change."
 
 
-def _recognize(around: Words) -> str:
-    partition = around.list_after(TokenType.PARTITION_BY, "a").split(",")[0]
-    order, source = around.list_after(TokenType.ORDER_BY, "ts").split()[0], around.source
-    return (
-        f"Join the rows of one {partition}: FROM {source} [Range 10 Minutes] x JOIN {source} "
-        f"[Range 10 Minutes] y ON x.{partition} = y.{partition} AND x.{order} < y.{order}."
-    )
-
-
 def _within(around: Words) -> str:
     window = f"[Range {around.word(1, '1')} {around.word(2, 'Hour').capitalize()}]"
     sides = [f"{name} {window} {alias}".strip() for name, alias in around.joined()]
@@ -188,7 +179,6 @@ CLAUSES = (
     Clause("EMIT FINAL", "Leave it out: every answer that is emitted is final."),
     Clause("EMIT ON", "Leave it out: [Tumble …] and the like emit a window once it is complete."),
     Clause("QUALIFY", _qualify, yet=True),
-    Clause("MATCH_RECOGNIZE", _recognize, yet=True),
     Clause("LATERAL", _lateral, yet=True),
     Clause("ASOF JOIN", _latest, yet=True),
     Clause("ASOF LEFT", _latest, yet=True),

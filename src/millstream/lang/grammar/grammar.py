@@ -8,6 +8,7 @@ from millstream.lang.grammar.expressions import Expressions
 from millstream.lang.grammar.literals import Literals
 from millstream.lang.grammar.overs import Overs
 from millstream.lang.grammar.queries import Queries
+from millstream.lang.grammar.recognize import Recognize
 from millstream.lang.grammar.selects import Selects
 from millstream.lang.grammar.sequences import Sequences
 from millstream.lang.grammar.sources import Sources
@@ -15,6 +16,16 @@ from millstream.lang.grammar.windows import Windows
 
 
 class Grammar(
-    Bare, Sequences, Queries, Selects, Sources, Windows, Overs, Expressions, Literals, Calls
+    Bare,
+    Sequences,
+    Recognize,
+    Queries,
+    Selects,
+    Sources,
+    Windows,
+    Overs,
+    Expressions,
+    Literals,
+    Calls,
 ):
     """Reads queries and expressions; statements around them are read by `families/`."""

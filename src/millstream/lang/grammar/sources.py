@@ -101,10 +101,25 @@ class Sources(Core):
             source.set("stream_window", window)
         if self.at_sequence():
             source.set("sequence", self.read_sequence())
+        if self.at_recognize():
+            self._read_recognize_of(source)
+
+    def _read_recognize_of(self, source: exp.Expr) -> None:
+        """The pattern; the alias before it is that of its input, the one behind that of the entry."""
+        pattern = self.read_recognize()
+        if (before := source.args.get("alias")) is not None:
+            if before.args.get("columns"):
+                self.fail(
+                    "an alias before MATCH_RECOGNIZE takes no names of columns",
+                    hint="Rename the columns in a subquery.",
+                )
+            pattern.set("inner_alias", before.this)
+        source.set("recognize", pattern)
+        source.set("alias", self._parse_table_alias())
 
     def _parse_table_alias(self, alias_tokens: Any = None) -> exp.TableAlias | None:
         self.refuse_clause_not_yet()
-        if self.at_window_clause() or self.at_sequence():
+        if self.at_window_clause() or self.at_sequence() or self.at_recognize():
             return None
         if self._match(TokenType.ALIAS):
             name: exp.Expr | None = self._parse_id_var() or self.expect("a name after AS")
