@@ -1,0 +1,288 @@
+"""MATCH_RECOGNIZE as a value that an operator holds: the pattern, its conditions, its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from millstream.algebra.expressions import TRUE, Column, Expression, columns_of, name_text, rewrite
+from millstream.patterns.classifiers import CLASSIFIED, MATCH_NUMBER, classified, ranked
+from millstream.patterns.recognition_program import Program
+from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
+from millstream.patterns.recognition_search import (
+    BEGIN,
+    CLASSIFIER,
+    GOING,
+    NEXT,
+    NUMBER,
+    PAST,
+    TO_FIRST,
+    TO_LAST,
+    WORDS,
+    recognize,
+)
+from millstream.patterns.references import Cell, cell_of, unshifted
+from millstream.patterns.regex import Anchor, Regex, variables_of, walk
+from millstream.patterns.scene import Scene, Tests, with_shifts
+from millstream.patterns.sequence import Found, Tally
+
+SKIPS = {"past last": PAST, "next": NEXT, "first": TO_FIRST, "last": TO_LAST}
+STEPS = 10_000
+"""So many tests an attempt may make for every row that it has come to."""
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """A regular expression over the rows of a partition, each of which meets the condition of a
+    variable, as MATCH_RECOGNIZE of the standard has it.
+
+    `shows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` "past last", "next",
+    "first" or "last", the last two with a variable. A match has at most `within` between its first
+    and its last row. `look` and `back` are how many rows results read after the last row of a
+    match, and before one. An attempt makes at most `steps` tests for each row that it has come to.
+    """
+
+    pattern: Regex
+    defines: tuple[tuple[str, Expression], ...] = ()
+    subsets: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    shows: str = "one"
+    skip: str = "past last"
+    skip_to: str = ""
+    within: int | None = None
+    look: int = 0
+    back: int = 0
+    steps: int = STEPS
+
+    timeouts = False
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        return variables_of(self.pattern)
+
+    @cached_property
+    def program(self) -> Program:
+        return Program.of(self.pattern)
+
+    def bits(self, variable: str) -> int:
+        """The variables that a name stands for: one, those of a subset, or all."""
+        if not variable:
+            return (1 << len(self.variables)) - 1
+        names = dict(self.subsets).get(variable, (variable,))
+        return sum(1 << i for i, name in enumerate(self.variables) if name in names)
+
+    @cached_property
+    def ranks(self) -> np.ndarray:
+        """The place of each variable in the order of their names."""
+        return np.argsort(np.argsort(np.array(self.variables)))
+
+    @cached_property
+    def _conditions(self) -> list[Expression]:
+        """The condition of each variable; what it says of the row under test says it of that."""
+        asked = dict(self.defines)
+        return [self._of_itself(v, asked.get(v, TRUE)) for v in self.variables]
+
+    def _of_itself(self, variable: str, condition: Expression) -> Expression:
+        mine = self.variables.index(variable)
+
+        def current(part: Expression) -> Expression | None:
+            cell = cell_of(part.name) if isinstance(part, Column) else None
+            if cell is None or not cell.is_current or not self.bits(cell.variable) >> mine & 1:
+                return None
+            return Column(str(Cell(variable, cell.column, shift=cell.shift)), part.type)
+
+        def holds(name: str) -> bool:
+            return bool(self.bits(name) >> mine & 1)
+
+        names = {name: self._names(name) for name in classified(condition)}
+        plain = ranked(condition, variable, holds, names, dict(zip(self.variables, self.ranks)))
+        return rewrite(plain, current)
+
+    def _names(self, variable: str) -> tuple[str, ...]:
+        bits = self.bits(variable)
+        return tuple(name for i, name in enumerate(self.variables) if bits >> i & 1)
+
+    @cached_property
+    def _counted(self) -> tuple[tuple[str, Tally | None], ...]:
+        """The numbers that conditions read: aggregates, classifiers, the number of the match."""
+        read = frozenset[str]().union(*map(columns_of, self._conditions))
+        known = {tally.name: tally for tally in self.tallies}
+        return tuple((n, known.get(n)) for n in sorted(read) if cell_of(n) is None)
+
+    @cached_property
+    def tests(self) -> Tests:
+        """The conditions, and behind the columns that they are made of the arguments of numbers."""
+        numbers = {name: i for i, (name, _) in enumerate(self._counted)}
+        made = Tests.of(list(zip(self.variables, self._conditions)), tallies=numbers)
+        arguments = [
+            Column(t.call.arguments[0], t.argument)
+            for _, t in self._counted
+            if t is not None and t.argument is not None
+        ]
+        return Tests(made.local, (*made.derived, *arguments), made.places, made.code, made.cross)
+
+    @cached_property
+    def _registers(self) -> np.ndarray:
+        """The tuples that conditions read: variables, whether from the last, how far, and the
+        register of the one before."""
+        places = list(self.tests.places)
+        for variable, last, nth in self.tests.places:
+            for less in range(nth) if last else ():
+                if (variable, last, less) not in places:
+                    places.append((variable, last, less))
+        lines = []
+        for variable, last, nth in places:
+            before = places.index((variable, last, nth - 1)) if last and nth else -1
+            lines.append((self.bits(variable), last, nth, before))
+        return np.array(lines, np.int64).reshape(len(lines), 4)
+
+    @cached_property
+    def _tally_lines(self) -> np.ndarray:
+        lines, column = [], len(self.tests.derived)
+        column -= sum(t is not None and t.argument is not None for _, t in self._counted)
+        for name, tally in self._counted:
+            if tally is None:
+                kind = NUMBER if name == MATCH_NUMBER else CLASSIFIER
+                variable = "" if kind == NUMBER else CLASSIFIED.fullmatch(name)["variable"] or ""
+                lines.append((self.bits(variable), kind, -1))
+                continue
+            kind = kind_of_tally(tally)
+            has_argument = tally.argument is not None
+            lines.append((self.bits(tally.element), kind, column if has_argument else -1))
+            column += has_argument
+        return np.array(lines, np.int64).reshape(len(lines), 3)
+
+    @cached_property
+    def _ahead(self) -> np.ndarray:
+        """How many rows on each condition looks."""
+        return np.array([_furthest(c, max) for c in self._conditions], np.int64)
+
+    @cached_property
+    def _lookback(self) -> int:
+        return max([self.back, *(-_furthest(c, min) for c in self._conditions)])
+
+    @cached_property
+    def _is_numbered(self) -> bool:
+        """Whether something counts on from the first row of a partition."""
+        anchored = any(isinstance(p, Anchor) and p.start for p in walk(self.pattern))
+        return anchored or self.counts_matches
+
+    @cached_property
+    def counts_matches(self) -> bool:
+        """Whether conditions read the number of the match."""
+        return any(name == MATCH_NUMBER for name, _ in self._counted)
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        bounds = self.tests.code.bounds
+        return self.program.marks(bounds[:-1] < bounds[1:])
+
+    def columns(self, gives: Iterable[str]) -> tuple[frozenset[str], frozenset[tuple[str, int]]]:
+        """The columns of rows that are read for some results; none are read some tuples on."""
+        names = {unshifted(name)[0] for name in self.tests.row_columns}
+        names |= {a for t in self.tallies for a in t.call.arguments}
+        return frozenset(names | cells_read(gives)), frozenset()
+
+    @property
+    def words_of_state(self) -> int:
+        return WORDS
+
+    def find(
+        self,
+        rows: pa.RecordBatch,
+        starts: np.ndarray,
+        fresh: np.ndarray,
+        position: np.ndarray,
+        ts: np.ndarray,
+        state: np.ndarray,
+        *,
+        skips: bool = True,
+        closed: bool = False,
+        now: int = 0,
+    ) -> Found:
+        """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
+        `fresh[p]` on for the first time. `closed` says that no more rows come."""
+        shifts = {unshifted(name) for name in self.tests.row_columns}
+        shifted = with_shifts(rows, starts, sorted((n, by) for n, by in shifts if by))
+        scene = Scene.of(self.tests, shifted, len(ts))
+        state, counters = state.copy(), np.zeros(2, np.int64)
+        program = self.program
+        found, path, kept, stopped = recognize(
+            starts,
+            fresh,
+            position,
+            ts,
+            scene.mask,
+            scene.values,
+            scene.known,
+            program.lines,
+            program.entry,
+            program.starters if not self._ahead.any() else -1,
+            self.marks,
+            self.tests.code.code,
+            self.tests.code.bounds,
+            self._registers,
+            self._tally_lines,
+            self._ahead,
+            self.ranks,
+            -1 if self.within is None else self.within,
+            SKIPS[self.skip],
+            self.bits(self.skip_to),
+            self.look,
+            self._lookback,
+            self._is_numbered,
+            closed,
+            self.steps,
+            state,
+            counters,
+        )
+        shown = Matches.of(found, path, rows, starts, ts, self.shows)
+        return Found(shown, state, kept, int(counters[1]), 0)
+
+    def empty_state(self, partitions: int) -> np.ndarray:
+        return np.zeros((partitions, WORDS), np.int64)
+
+    def partitions_of(self, matches: Matches) -> np.ndarray:
+        return matches.partition
+
+    def decided(self, matches: Matches) -> tuple[np.ndarray, np.ndarray]:
+        """The row that decides each result, and the instant."""
+        return matches.decider, matches.instant
+
+    def is_going(self, state: np.ndarray) -> np.ndarray:
+        return state[:, GOING] == 1
+
+    def first_position(self, state: np.ndarray) -> np.ndarray:
+        return state[:, BEGIN]
+
+    def results(
+        self, matches: Matches, rows: pa.RecordBatch, gives: Mapping[str, pa.DataType]
+    ) -> list[pa.Array]:
+        """The values of references in every result."""
+        tallies = {tally.name: tally for tally in self.tallies}
+        return [given(self, matches, rows, tallies, name, kind) for name, kind in gives.items()]
+
+    def words(self, length: Callable[[int], str]) -> str:
+        """As it stands in the plan text; `length` writes a length of time."""
+        words = [f"({self.pattern})"]
+        if self.subsets:
+            named = (f"{name_text(n)} = ({', '.join(map(name_text, of))})" for n, of in self.subsets)
+            words.append(f"with {', '.join(named)}")
+        if self.within is not None:
+            words.append(f"within {length(self.within)}")
+        words.append(f"showing {self.shows}")
+        words.append(f"skip {self.skip}{f' {name_text(self.skip_to)}' if self.skip_to else ''}")
+        if self.tallies:
+            words.append(f"counting {', '.join(map(str, self.tallies))}")
+        if self.defines:
+            words.append(f"where {', '.join(f'{name_text(n)}: {c}' for n, c in self.defines)}")
+        return " ".join(words)
+
+
+def _furthest(condition: Expression, pick: Callable[..., int]) -> int:
+    cells = filter(None, map(cell_of, columns_of(condition)))
+    return pick([0, *(cell.shift for cell in cells)])
