@@ -30,9 +30,7 @@ class Generator:
         self.names = list(variables)
         if len(variables) > 1 and rng.random() < 0.4:
             self.subsets = (("U", tuple(rng.sample(variables, rng.randint(1, len(variables))))),)
-        defines = tuple(
-            (v, self.condition(v)) for v in variables if rng.random() < 0.85
-        )
+        defines = tuple((v, self.condition(v)) for v in variables if rng.random() < 0.85)
         skip, skip_to = self.skip()
         outputs = [None, "one", "one", "all", "all", "show", "omit"]
         return r.Recognize(
@@ -87,7 +85,9 @@ class Generator:
         rng = self.rng
         roll = rng.random()
         if roll < 0.15:
-            return r.Bin(rng.choice(["AND", "OR"]), self.condition(variable), self.condition(variable))
+            return r.Bin(
+                rng.choice(["AND", "OR"]), self.condition(variable), self.condition(variable)
+            )
         if roll < 0.2:
             return r.Not(self.condition(variable))
         if roll < 0.25:
@@ -132,7 +132,14 @@ class Generator:
         offset = rng.choice([0, 0, 1, 2]) if first is not None else 0
         shift = rng.choice([0, 0, 0, -1, -1, -2, 1])
         final = rng.choice([None, True, False]) if tense and first is not None else None
-        return r.Nav(inner, rng.choice(["", self.name()] if self.names else [""]), first, offset, shift, final)
+        return r.Nav(
+            inner,
+            rng.choice(["", self.name()] if self.names else [""]),
+            first,
+            offset,
+            shift,
+            final,
+        )
 
     def aggregate(self, tense: bool = False) -> r.Agg:
         rng = self.rng

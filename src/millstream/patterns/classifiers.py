@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from millstream.algebra.evaluate import evaluate
-from millstream.algebra.expressions import Call, Case, Column, Expression, Literal, columns_of, rewrite
+from millstream.algebra.expressions import (
+    Call,
+    Case,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    rewrite,
+)
 from millstream.algebra.types import BOOLEAN, INTEGER, STRING
 from millstream.patterns.postfix import NotPostfix
 

@@ -43,7 +43,7 @@ class Recognition:
     `shows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` "past last", "next",
     "first" or "last", the last two with a variable. A match has at most `within` between its first
     and its last row. `look` and `back` are how many rows results read after the last row of a
-    match, and before one. An attempt makes at most `steps` tests for each row that it has come to.
+    match, and before one, and `numbered` says that they have its number. An attempt makes at most `steps` tests for each row that it has come to.
     """
 
     pattern: Regex
@@ -56,6 +56,7 @@ class Recognition:
     within: int | None = None
     look: int = 0
     back: int = 0
+    numbered: bool = False
     steps: int = STEPS
 
     timeouts = False
@@ -169,12 +170,7 @@ class Recognition:
     def _is_numbered(self) -> bool:
         """Whether something counts on from the first row of a partition."""
         anchored = any(isinstance(p, Anchor) and p.start for p in walk(self.pattern))
-        return anchored or self.counts_matches
-
-    @cached_property
-    def counts_matches(self) -> bool:
-        """Whether conditions read the number of the match."""
-        return any(name == MATCH_NUMBER for name, _ in self._counted)
+        return anchored or self.numbered or MATCH_NUMBER in dict(self._counted)
 
     @cached_property
     def marks(self) -> np.ndarray:
@@ -211,7 +207,7 @@ class Recognition:
         scene = Scene.of(self.tests, shifted, len(ts))
         state, counters = state.copy(), np.zeros(2, np.int64)
         program = self.program
-        found, path, kept, stopped = recognize(
+        found, path, kept, _ = recognize(
             starts,
             fresh,
             position,
@@ -270,7 +266,9 @@ class Recognition:
         """As it stands in the plan text; `length` writes a length of time."""
         words = [f"({self.pattern})"]
         if self.subsets:
-            named = (f"{name_text(n)} = ({', '.join(map(name_text, of))})" for n, of in self.subsets)
+            named = (
+                f"{name_text(n)} = ({', '.join(map(name_text, of))})" for n, of in self.subsets
+            )
             words.append(f"with {', '.join(named)}")
         if self.within is not None:
             words.append(f"within {length(self.within)}")

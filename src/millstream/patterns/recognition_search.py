@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from millstream.patterns.postfix import holds
-from millstream.patterns.recognition_program import DONE, END, HIDDEN, SPLIT, START, TAKE
+from millstream.patterns.recognition_program import END, HIDDEN, SPLIT, START, TAKE
 from millstream.patterns.sequence_search import AVG, AVG_FLOAT, COUNT, _count_in
 
 CLASSIFIER, NUMBER, DISTINCT = 20, 21, 22
@@ -236,7 +236,9 @@ def recognize(
             start = goes_on
         going = start < end or (numbered and end > begin)
         state[p, GOING] = 1 if going else 0
-        state[p, BEGIN] = 0 if not going else position[start] if start < end else position[end - 1] + 1
+        state[p, BEGIN] = (
+            0 if not going else position[start] if start < end else position[end - 1] + 1
+        )
         state[p, MATCHES] = number if going else 0
         state[p, ASKED] = position[min(asked, end - 1)] if going and asked >= begin else -1
         state[p, FIRST] = first if going else 0
@@ -298,7 +300,12 @@ def _take(
         elif kind == DISTINCT:
             column = tally[t, 2]
             numbers[row, t] += _is_new(
-                labels[start:], tally[t, 0], begin + start, begin + row, values[column], known[column]
+                labels[start:],
+                tally[t, 0],
+                begin + start,
+                begin + row,
+                values[column],
+                known[column],
             )
         elif kind != NUMBER:
             _count_in(kind, tally[t, 2], begin + row, t, values, known, amounts[row], numbers[row])
@@ -349,7 +356,9 @@ def running(found, path, variables, kind, column, values, known):
                 if kind == DISTINCT:
                     first = found[m, 1]
                     labels = path[at - row + first : at + 1]
-                    number[0] += _is_new(labels, variables, first, row, values[column], known[column])
+                    number[0] += _is_new(
+                        labels, variables, first, row, values[column], known[column]
+                    )
                 else:
                     _count_in(kind, column, row, 0, values, known, amount, number)
             amounts[at], numbers[at] = amount[0], number[0]

@@ -12,13 +12,17 @@ import pyarrow.compute as pc
 from millstream.algebra.evaluate import evaluate, holds
 from millstream.algebra.expressions import (
     TRUE,
+    Call,
+    Case,
     Column,
     Expression,
+    Literal,
     conjunction,
     conjuncts,
     rewrite,
     walk,
 )
+from millstream.algebra.types import BOOLEAN
 from millstream.columns.keys import as_floats, as_words, validity
 from millstream.patterns.postfix import Code, is_ranked
 from millstream.patterns.references import Cell, cell_of, shifted_name
@@ -103,19 +107,34 @@ class _Split:
         places = {cell.place for cell in cells_of(part)}
         if len(places) != 1 or self._has_tally(part):
             return None
-        made = rewrite(part, _of_row)
-        if made not in self.derived:
-            self.derived.append(made)
-        place = next(iter(places))
+        made, place = rewrite(part, _of_row), next(iter(places))
+        absent = _of_no_tuple(made)
+        loaded = self._load(place, made)
+        if absent.value is None:
+            return loaded
+        none = Call("is_null", (self._load(place, TRUE),), BOOLEAN)
+        return Case(((none, absent),), loaded, part.type)
+
+    def _load(self, place: Place, value: Expression) -> Column:
+        """The value that is computed of the tuple at a place; NULL if there is none."""
+        if value not in self.derived:
+            self.derived.append(value)
         if place not in self.places:
             self.places.append(place)
-        register, column = self.places.index(place), self.derived.index(made)
+        register, column = self.places.index(place), self.derived.index(value)
         name = f"#load {register} {column}"
         self.loads[name] = register, column
-        return Column(name, part.type)
+        return Column(name, value.type)
 
     def _has_tally(self, part: Expression) -> bool:
         return any(isinstance(e, Column) and e.name in self.tallies for e in walk(part))
+
+
+def _of_no_tuple(value: Expression) -> Literal:
+    """What a value is where all columns are NULL."""
+    columns = [e for e in walk(value) if isinstance(e, Column)]
+    nulls = {c.name: pa.nulls(1, c.type) for c in columns}
+    return Literal(evaluate(value, pa.record_batch(nulls), 1)[0].as_py(), value.type)
 
 
 def _of_row(part: Expression) -> Expression | None:
@@ -144,16 +163,18 @@ class Scene:
         known = np.ones((len(columns), length), np.bool_)
         ranks = _ranks([c for c in columns if is_ranked(c.type)])
         for i, column in enumerate(columns):
-            values[i] = next(ranks) if is_ranked(column.type) else _words(column)
-            valid = validity(column)
-            if valid is not None:
-                known[i] = valid
+            values[i], known[i] = words_of(column)
+            if is_ranked(column.type):
+                values[i] = next(ranks)
         return Scene(mask, values, known)
 
 
-def _words(column: pa.Array) -> np.ndarray:
+def words_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """A column as words, doubles by their bits, and which of them are known."""
     floating = pa.types.is_floating(column.type)
-    return as_floats(column).view(np.int64) if floating else as_words(column)
+    words = as_floats(column).view(np.int64) if floating else as_words(column)
+    valid = validity(column)
+    return words, np.ones(len(column), np.bool_) if valid is None else valid
 
 
 def _ranks(columns: Sequence[pa.Array]) -> Iterator[np.ndarray]:
