@@ -62,9 +62,9 @@ def ranked(
         if len(read) == 1 and part.type != STRING:
             return _table(part, next(iter(read)), names, ranks)
         if isinstance(part, Call) and part.function in _COMPARISONS:
-            if all(_is_classifier(a) for a in part.arguments):
-                both = tuple(Column(a.name, INTEGER) for a in part.arguments)  # type: ignore[attr-defined]
-                return Call(part.function, both, BOOLEAN)
+            both = [Column(a.name, INTEGER) for a in part.arguments if _is_classifier(a)]  # type: ignore[attr-defined]
+            if len(both) == 2:
+                return Call(part.function, tuple(both), BOOLEAN)
         if _is_classifier(part):
             raise NotPostfix(part)
         return None

@@ -43,7 +43,8 @@ class Recognition:
     `shows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` "past last", "next",
     "first" or "last", the last two with a variable. A match has at most `within` between its first
     and its last row. `look` and `back` are how many rows results read after the last row of a
-    match, and before one, and `numbered` says that they have its number. An attempt makes at most `steps` tests for each row that it has come to.
+    match, and before one; `numbered` says that they have the number of the match. An attempt makes
+    at most `steps` tests for each row that it has come to.
     """
 
     pattern: Regex
@@ -266,9 +267,7 @@ class Recognition:
         """As it stands in the plan text; `length` writes a length of time."""
         words = [f"({self.pattern})"]
         if self.subsets:
-            named = (
-                f"{name_text(n)} = ({', '.join(map(name_text, of))})" for n, of in self.subsets
-            )
+            named = (f"{name_text(n)} = {_list(names)}" for n, names in self.subsets)
             words.append(f"with {', '.join(named)}")
         if self.within is not None:
             words.append(f"within {length(self.within)}")
@@ -279,6 +278,10 @@ class Recognition:
         if self.defines:
             words.append(f"where {', '.join(f'{name_text(n)}: {c}' for n, c in self.defines)}")
         return " ".join(words)
+
+
+def _list(names: tuple[str, ...]) -> str:
+    return f"({', '.join(map(name_text, names))})"
 
 
 def _furthest(condition: Expression, pick: Callable[..., int]) -> int:

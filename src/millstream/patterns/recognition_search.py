@@ -236,9 +236,8 @@ def recognize(
             start = goes_on
         going = start < end or (numbered and end > begin)
         state[p, GOING] = 1 if going else 0
-        state[p, BEGIN] = (
-            0 if not going else position[start] if start < end else position[end - 1] + 1
-        )
+        behind = position[end - 1] + 1 if end > begin else 0
+        state[p, BEGIN] = 0 if not going else position[start] if start < end else behind
         state[p, MATCHES] = number if going else 0
         state[p, ASKED] = position[min(asked, end - 1)] if going and asked >= begin else -1
         state[p, FIRST] = first if going else 0
@@ -298,15 +297,9 @@ def _take(
             amounts[row, t] = ranks[v]
             numbers[row, t] = 1
         elif kind == DISTINCT:
-            column = tally[t, 2]
-            numbers[row, t] += _is_new(
-                labels[start:],
-                tally[t, 0],
-                begin + start,
-                begin + row,
-                values[column],
-                known[column],
-            )
+            here, there = values[tally[t, 2]], known[tally[t, 2]]
+            mine = labels[start:]
+            numbers[row, t] += _is_new(mine, tally[t, 0], begin + start, begin + row, here, there)
         elif kind != NUMBER:
             _count_in(kind, tally[t, 2], begin + row, t, values, known, amounts[row], numbers[row])
 
@@ -329,7 +322,7 @@ def _worth(tally, amounts, numbers, number, words, words_known):
     floats, results = amounts.view(np.float64), words.view(np.float64)
     for t in range(len(tally)):
         kind, n = tally[t, 1], numbers[t]
-        words_known[t] = n > 0 or kind <= COUNT or kind == NUMBER or kind == DISTINCT
+        words_known[t] = n > 0 or kind <= COUNT or kind in (NUMBER, DISTINCT)
         if kind <= COUNT or kind == DISTINCT:
             words[t] = n
         elif kind == NUMBER:
