@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from millstream.algebra.expressions import TRUE, Column, Expression, columns_of, name_text, rewrite
 from millstream.patterns.classifiers import CLASSIFIED, MATCH_NUMBER, classified, ranked
-from millstream.patterns.recognition_program import Program
+from millstream.patterns.recognition_program import TAKE, Program
 from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
 from millstream.patterns.recognition_search import (
     BEGIN,
@@ -177,6 +177,21 @@ class Recognition:
     def marks(self) -> np.ndarray:
         bounds = self.tests.code.bounds
         return self.program.marks(bounds[:-1] < bounds[1:])
+
+    @cached_property
+    def always_skips_to_start(self) -> bool:
+        """Whether the variable that is skipped to is that of the first row of every match."""
+        program, target = self.program, self.bits(self.skip_to)
+
+        def is_target(line: int) -> bool:
+            return bool(target >> program.variable(line) & 1)
+
+        firsts = program.first_takes(program.entry)
+        if not firsts or not all(map(is_target, firsts)):
+            return False
+        after = program.reachable(program.lines[line, 2] for line in firsts)
+        takes = [line for line in after if program.lines[line, 0] == TAKE]
+        return self.skip == "first" or not any(map(is_target, takes))
 
     def columns(self, gives: Iterable[str]) -> tuple[frozenset[str], frozenset[tuple[str, int]]]:
         """The columns of rows that are read for some results; none are read some tuples on."""

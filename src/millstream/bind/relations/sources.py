@@ -18,6 +18,7 @@ from millstream.bind.relations.clock_column import hides_clock, hiding, names_cl
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
+from millstream.bind.relations.recognize import Recognizing
 from millstream.bind.relations.sequences import Sequences
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
@@ -151,6 +152,10 @@ class Sources:
             return self._sequence(
                 node, plan, replace(member_of(alias, plan), order=order), described
             )
+        if node.args.get("recognize") is not None:
+            if window is not None:
+                plan = self._windowed(plan, window, described, alias)
+            return self._recognized(node, plan, order, described)
         streams = int(window is not None or plan.is_stream)
         plan = self._windowed(plan, window, described, alias)
         member = replace(member_of(alias, plan), order=order)
@@ -168,6 +173,17 @@ class Sources:
         described, streams = f"the sequence in {described}", int(plan.is_stream)
         plan = Unbounded(plan) if plan.is_stream else plan
         return Entry(described, node, Scope((member,)), plan, streams=streams)
+
+    def _recognized(self, node: exp.Expr, plan: Node, order: str, described: str) -> Entry:
+        """The matches of MATCH_RECOGNIZE; the alias before it is that of its input."""
+        inner = node.args["recognize"].inner_alias
+        alias = node.name if inner is None and isinstance(node, exp.Table) else ""
+        member = replace(member_of(alias if inner is None else inner.name, plan), order=order)
+        binder = Recognizing(node, self.text, self.catalog, self.notices, described)
+        plan, member = binder.bind(plan, member)
+        described, streams = f"the pattern over {described}", int(plan.is_stream)
+        plan = Unbounded(plan) if plan.is_stream else plan
+        return Entry(described, node, Scope((self._renamed(member, node),)), plan, streams=streams)
 
     def _table(
         self,
