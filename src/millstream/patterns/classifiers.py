@@ -31,6 +31,12 @@ def classifier(variable: str) -> str:
     return f"classifier({variable})"
 
 
+def variable_of(name: str) -> str | None:
+    """The variables of such a name."""
+    found = CLASSIFIED.fullmatch(name)
+    return None if found is None else found["variable"]
+
+
 def classified(condition: Expression) -> list[str]:
     """The variables whose classifiers a condition reads."""
     found = map(CLASSIFIED.fullmatch, sorted(columns_of(condition)))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.expressions import TRUE, Column, Expression, columns_of, name_text, rewrite
-from millstream.patterns.classifiers import CLASSIFIED, MATCH_NUMBER, classified, ranked
+from millstream.patterns.classifiers import MATCH_NUMBER, classified, ranked, variable_of
 from millstream.patterns.recognition_program import TAKE, Program
 from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
 from millstream.patterns.recognition_search import (
@@ -149,12 +149,11 @@ class Recognition:
         for name, tally in self._counted:
             if tally is None:
                 kind = NUMBER if name == MATCH_NUMBER else CLASSIFIER
-                variable = "" if kind == NUMBER else CLASSIFIED.fullmatch(name)["variable"] or ""
-                lines.append((self.bits(variable), kind, -1))
+                lines.append((self.bits(variable_of(name) or ""), kind, -1))
                 continue
-            kind = kind_of_tally(tally)
-            has_argument = tally.argument is not None
-            lines.append((self.bits(tally.element), kind, column if has_argument else -1))
+            counted, has_argument = kind_of_tally(tally), tally.argument is not None
+            assert counted is not None
+            lines.append((self.bits(tally.element), counted, column if has_argument else -1))
             column += has_argument
         return np.array(lines, np.int64).reshape(len(lines), 3)
 
@@ -172,6 +171,11 @@ class Recognition:
         """Whether something counts on from the first row of a partition."""
         anchored = any(isinstance(p, Anchor) and p.start for p in walk(self.pattern))
         return anchored or self.numbered or MATCH_NUMBER in dict(self._counted)
+
+    @cached_property
+    def _is_linear(self) -> bool:
+        """Whether nothing is searched twice: plain Python may do it for few rows."""
+        return self.within is None and not len(self.tests.code.code)
 
     @cached_property
     def marks(self) -> np.ndarray:
@@ -223,7 +227,8 @@ class Recognition:
         scene = Scene.of(self.tests, shifted, len(ts))
         state, counters = state.copy(), np.zeros(2, np.int64)
         program = self.program
-        found, path, kept, _ = recognize(
+        run = recognize if self._is_linear else recognize.compiled
+        found, path, kept, _ = run(
             starts,
             fresh,
             position,

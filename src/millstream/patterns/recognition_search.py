@@ -6,8 +6,8 @@ Long because the machine is one function: what it keeps of an attempt are its lo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from millstream.columns.native import native
 from millstream.patterns.postfix import holds
 from millstream.patterns.recognition_program import END, HIDDEN, SPLIT, START, TAKE
 from millstream.patterns.sequence_search import AVG, AVG_FLOAT, COUNT, _count_in
@@ -31,7 +31,7 @@ _MARKS = 1 << 27
 """More marks than this are not kept: the bound on steps stands alone."""
 
 
-@njit(cache=True, nogil=True)
+@native
 def recognize(
     starts,
     fresh,
@@ -245,14 +245,14 @@ def recognize(
     return found[:matches], path[:paths], kept, stopped
 
 
-@njit(cache=True, nogil=True)
+@native
 def _twice(array):
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
-@njit(cache=True, nogil=True)
+@native
 def _after(skip, skip_to, labels, start, end):
     """Where the search goes on after a match; its first row if the skip leads nowhere else."""
     if skip == PAST:
@@ -268,7 +268,7 @@ def _after(skip, skip_to, labels, start, end):
     return found
 
 
-@njit(cache=True, nogil=True)
+@native
 def _take(
     row, is_first, begin, v, registers, places, seen, tally, values, known, amounts, numbers, ranks,
     labels, start,
@@ -304,7 +304,7 @@ def _take(
             _count_in(kind, tally[t, 2], begin + row, t, values, known, amounts[row], numbers[row])
 
 
-@njit(cache=True, nogil=True)
+@native
 def _is_new(labels, variables, first, row, values, known):
     """1 if no row of the variables from the first on, before a row, has its value; else 0."""
     if not known[row]:
@@ -316,7 +316,7 @@ def _is_new(labels, variables, first, row, values, known):
     return 1
 
 
-@njit(cache=True, nogil=True)
+@native
 def _worth(tally, amounts, numbers, number, words, words_known):
     """What tallies are worth."""
     floats, results = amounts.view(np.float64), words.view(np.float64)
@@ -335,7 +335,7 @@ def _worth(tally, amounts, numbers, number, words, words_known):
             words[t] = amounts[t]
 
 
-@njit(cache=True, nogil=True)
+@native
 def running(found, path, variables, kind, column, values, known):
     """An aggregate after every row of some matches, as words and how many values it has."""
     amounts = np.zeros(len(path), np.int64)

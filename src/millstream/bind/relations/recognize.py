@@ -47,6 +47,8 @@ from millstream.patterns.regex import (
     Sequence,
     Variable,
     variables_of,
+)
+from millstream.patterns.regex import (
     walk as parts_of,
 )
 from millstream.patterns.scene import MOST
@@ -119,7 +121,9 @@ class Recognizing:
         below = self._with_arguments(plan, collected)
         found = Match(keys, search, gives, below)
         columns = tuple((name, name, value.type) for name, value in outputs)
-        return Project(outputs, found), replace(member, alias=self.node.alias or "", columns=columns)
+        return Project(outputs, found), replace(
+            member, alias=self.node.alias or "", columns=columns
+        )
 
     # clauses
 

@@ -107,7 +107,9 @@ class RowExpressions(Expressions):
                 return self._classifier(node)
             case exp.Anonymous() if node.name.lower() == "match_number":
                 if node.expressions:
-                    raise MillstreamError("MATCH_NUMBER takes nothing", hint="Write MATCH_NUMBER().")
+                    raise MillstreamError(
+                        "MATCH_NUMBER takes nothing", hint="Write MATCH_NUMBER()."
+                    )
                 return Column(MATCH_NUMBER, INTEGER)
         return super()._bind(node)
 
@@ -141,8 +143,9 @@ class RowExpressions(Expressions):
                 hint="Compute it in DEFINE or MEASURES beside the aggregate.",
             )
         if self.at.is_end or (self.at.is_step and not is_end):
+            around = "FIRST or LAST" if is_end else "PREV, NEXT, FIRST or LAST"
             raise MillstreamError(
-                f"{called} cannot stand inside of {'PREV, NEXT, ' if not is_end else ''}FIRST or LAST",
+                f"{called} cannot stand inside of {around}",
                 hint="Write PREV(LAST(A.x, 2), 3): FIRST and LAST stand inside.",
             )
         by = self._offset(given[1], called) if given[1:] else (0 if is_end else 1)
@@ -224,7 +227,8 @@ class RowExpressions(Expressions):
         if given and isinstance(given[0], exp.Distinct):
             given = [*given[0].expressions, *given[1:]]
             once = called.of_distinct() or called
-        columns, kind, parameter = (), called.result(INTEGER), None
+        columns: tuple[str, ...] = ()
+        kind, parameter = called.result(INTEGER), None
         star = _star(given)
         if star is not None:
             variable = "" if not star.table else self.variables.known(star.table, star, self.text)

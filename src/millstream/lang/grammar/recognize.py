@@ -194,7 +194,9 @@ class Recognize(RowPatterns):
 
     def _parse_unary(self) -> exp.Expr | None:
         word = self._curr.text.upper() if self._curr else ""
-        called = self._next.token_type in (TokenType.VAR, *self.FUNC_TOKENS) if self._next else False
+        called = (
+            self._next.token_type in (TokenType.VAR, *self.FUNC_TOKENS) if self._next else False
+        )
         if not self._in_recognize or word not in ("RUNNING", "FINAL") or not called:
             return super()._parse_unary()
         first = self._curr

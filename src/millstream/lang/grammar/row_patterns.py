@@ -17,7 +17,9 @@ from millstream.lang.nodes import (
 )
 
 EXAMPLE = "Write for example PATTERN (A B+ C?)."
-QUANTIFIERS = "Quantifiers are *, +, ?, {2}, {2,}, {,5} and {2,5}, each with ? behind it or without."
+QUANTIFIERS = (
+    "Quantifiers are *, +, ?, {2}, {2,}, {,5} and {2,5}, each with ? behind it or without."
+)
 _PARTS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.L_PAREN, TokenType.CARET)
 _SIGNS = {TokenType.STAR: (0, None), TokenType.PLUS: (1, None), TokenType.PLACEHOLDER: (0, 1)}
 
@@ -49,7 +51,7 @@ class RowPatterns(Core):
         return self._spanned(PatternSequence(expressions=parts), first)
 
     def _pattern_repeated(self) -> list[exp.Expr]:
-        """A part with its quantifiers; a `$` that touches the name before it is a part of its own."""
+        """A part with its quantifiers; a `$` that touches a name is a part of its own."""
         first, parts = self._curr, self._pattern_single()
         while (bounds := self._pattern_bounds()) is not None:
             low, high = bounds

@@ -105,7 +105,7 @@ class Sources(Core):
             self._read_recognize_of(source)
 
     def _read_recognize_of(self, source: exp.Expr) -> None:
-        """The pattern; the alias before it is that of its input, the one behind that of the entry."""
+        """The pattern; the alias before it is of its input, the one behind it of the entry."""
         pattern = self.read_recognize()
         if (before := source.args.get("alias")) is not None:
             if before.args.get("columns"):
