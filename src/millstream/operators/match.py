@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import Span
 from millstream.operators.match_rows import PartitionRows, SearchRows
-from millstream.patterns.sequence import Sequence
+from millstream.patterns.search import Search
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, Part, State
 from millstream.state.ordered_run import OrderedRun, in_order_of_arrival, keys_of, single
@@ -46,7 +46,7 @@ class Match(Node):
     reach: ClassVar[None] = None  # type: ignore[assignment]
 
     partition_by: tuple[str, ...]
-    search: Sequence
+    search: Search
     gives: tuple[tuple[str, pa.DataType], ...]
     input: Node
 
@@ -165,7 +165,7 @@ class Match(Node):
         gone = take_rows(known, np.flatnonzero(~going[: run.known]))
         return stored.after(gone, now, int(run.touched.sum()))
 
-    def _emit(self, matches: np.ndarray, rows: PartitionRows, keys: pa.RecordBatch) -> Changes:
+    def _emit(self, matches: Any, rows: PartitionRows, keys: pa.RecordBatch) -> Changes:
         search = self.search
         mine = take_rows(keys, search.partitions_of(matches))
         given = search.results(matches, rows.rows, dict(self.gives))

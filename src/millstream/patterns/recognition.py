@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.expressions import TRUE, Column, Expression, columns_of, name_text, rewrite
+from millstream.algebra.expressions import TRUE, Column, Expression, Literal, columns_of, name_text, rewrite
+from millstream.algebra.types import STRING
 from millstream.patterns.classifiers import MATCH_NUMBER, classified, ranked, variable_of
 from millstream.patterns.recognition_program import TAKE, Program
 from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
@@ -31,7 +32,7 @@ from millstream.patterns.scene import Scene, Tests, with_shifts
 from millstream.patterns.sequence import Found, Tally
 
 SKIPS = {"past last": PAST, "next": NEXT, "first": TO_FIRST, "last": TO_LAST}
-STEPS = 10_000
+STEPS = 1_000
 """So many tests an attempt may make for every row that it has come to."""
 
 
@@ -218,7 +219,7 @@ class Recognition:
         *,
         skips: bool = True,
         closed: bool = False,
-        now: int = 0,
+        now: int,
     ) -> Found:
         """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
         `fresh[p]` on for the first time. `closed` says that no more rows come."""
@@ -285,7 +286,7 @@ class Recognition:
 
     def words(self, length: Callable[[int], str]) -> str:
         """As it stands in the plan text; `length` writes a length of time."""
-        words = [f"({self.pattern})"]
+        words = [f"Pattern {Literal(str(self.pattern), STRING)}"]
         if self.subsets:
             named = (f"{name_text(n)} = {_list(names)}" for n, names in self.subsets)
             words.append(f"with {', '.join(named)}")
@@ -293,6 +294,10 @@ class Recognition:
             words.append(f"within {length(self.within)}")
         words.append(f"showing {self.shows}")
         words.append(f"skip {self.skip}{f' {name_text(self.skip_to)}' if self.skip_to else ''}")
+        for name, value in (("look", self.look), ("back", self.back)):
+            words += [f"{name} {value}"] if value else []
+        words += ["numbered"] if self.numbered else []
+        words += [f"steps {self.steps}"] if self.steps != STEPS else []
         if self.tallies:
             words.append(f"counting {', '.join(map(str, self.tallies))}")
         if self.defines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -99,9 +99,9 @@ def kind_of(call: AggregateCall, argument: pa.DataType | None) -> int | None:
 
 class Found(NamedTuple):
     """What a search has found: matches, a line of words each, the state after it, and which rows
-    are needed by the next step."""
+    are needed by the next step. What a match looks like is a matter of the search."""
 
-    matches: np.ndarray
+    matches: Any
     state: np.ndarray
     kept: np.ndarray
     tests: int
