@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, no_rows
 from millstream.algebra.expressions import name_text
@@ -20,7 +21,7 @@ from millstream.columns.keys import as_words
 from millstream.columns.order import canonical_order
 from millstream.operators.groups_anew import GroupsAnew, Moments
 from millstream.patterns.scene import with_shifts
-from millstream.patterns.sequence import Sequence
+from millstream.patterns.search import Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +45,10 @@ class Rematch(GroupsAnew):
 
     partition_by: tuple[str, ...]
     sequence_by: tuple[str, ...]
-    search: Sequence
+    search: Search
     gives: tuple[tuple[str, pa.DataType], ...]
     input: Node
+    descending: tuple[str, ...] = ()
 
     @property
     def grouped_by(self) -> tuple[str, ...]:
@@ -60,7 +62,10 @@ class Rematch(GroupsAnew):
     def words(self) -> str:
         columns = ", ".join(name_text(name) for name in self.partition_by)
         by = f"Partition By {columns} " if columns else ""
-        order = ", ".join(name_text(name) for name in self.sequence_by)
+        order = ", ".join(
+            f"{name_text(name)}{' Descending' if name in self.descending else ''}"
+            for name in self.sequence_by
+        )
         given = ", ".join(name_text(name) for name, _ in self.gives)
         asked = self.search.words(lambda length: length_text(length, self.time_domain))
         return f"{by}Sequence By {order} {asked}" + (f" giving {given}" if given else "")
@@ -72,7 +77,12 @@ class Rematch(GroupsAnew):
 
     def _places(self, rows: Changes, earliest: np.ndarray) -> np.ndarray:
         others = [n for n in self.input_schema.names if n not in self.sequence_by]
-        return canonical_order([], rows.rows.select([*self.sequence_by, *others]))
+        ordered = rows.rows.select([*self.sequence_by, *others])
+        columns = [
+            _downward(column) if name in self.descending else column
+            for name, column in zip(ordered.schema.names, ordered.columns)
+        ]
+        return canonical_order([], pa.RecordBatch.from_arrays(columns, names=ordered.schema.names))
 
     def _given(
         self, rows: Changes, moment: np.ndarray, moments: Moments, span: Span
@@ -100,3 +110,8 @@ class Rematch(GroupsAnew):
         if self.search.within is None:
             return np.zeros(rows.num_rows, np.int64)
         return as_words(rows.column(self.sequence_by[0]))
+
+
+def _downward(column: pa.Array) -> pa.Array:
+    """Numbers in the opposite order of values: NULL, which is below all of them, comes last."""
+    return pc.rank(column, "descending", null_placement="at_end", tiebreaker="dense")

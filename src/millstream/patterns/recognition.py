@@ -9,10 +9,18 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.expressions import TRUE, Column, Expression, Literal, columns_of, name_text, rewrite
+from millstream.algebra.expressions import (
+    TRUE,
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    name_text,
+    rewrite,
+)
 from millstream.algebra.types import STRING
 from millstream.patterns.classifiers import MATCH_NUMBER, classified, ranked, variable_of
-from millstream.patterns.recognition_program import TAKE, Program
+from millstream.patterns.recognition_program import TAKE, Program, least_rows
 from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
 from millstream.patterns.recognition_search import (
     BEGIN,
@@ -203,6 +211,10 @@ class Recognition:
         names = {unshifted(name)[0] for name in self.tests.row_columns}
         names |= {a for t in self.tallies for a in t.call.arguments}
         return frozenset(names | cells_read(gives)), frozenset()
+
+    @property
+    def length(self) -> int:
+        return max(1, least_rows(self.pattern))
 
     @property
     def words_of_state(self) -> int:

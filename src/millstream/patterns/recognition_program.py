@@ -245,15 +245,20 @@ class _Writer:
 
 def can_be_empty(part: Regex) -> bool:
     """Whether a part may take no row."""
+    return least_rows(part) == 0
+
+
+def least_rows(part: Regex) -> int:
+    """How many rows a part takes at least."""
     match part:
         case Variable():
-            return False
+            return 1
         case Sequence(parts=parts) | Permute(parts=parts):
-            return all(can_be_empty(p) for p in parts)
+            return sum(map(least_rows, parts))
         case Choice(parts=parts):
-            return any(can_be_empty(p) for p in parts)
+            return min(map(least_rows, parts))
         case Exclude(part=inside):
-            return can_be_empty(inside)
+            return least_rows(inside)
         case Repeat(part=inside, low=low):
-            return low == 0 or can_be_empty(inside)
-    return True
+            return low * least_rows(inside)
+    return 0

@@ -18,6 +18,10 @@ class Search(Protocol):
     """
 
     @property
+    def length(self) -> int:
+        """How many rows a match has at least."""
+
+    @property
     def within(self) -> int | None: ...
 
     @property

@@ -160,6 +160,10 @@ class Sequence:
         return {True: Tables.of(self), False: Tables.naive(len(self.elements))}
 
     @property
+    def length(self) -> int:
+        return len(self.elements)
+
+    @property
     def words_of_state(self) -> int:
         return state_words(len(self.elements), len(self.tallies))
 

@@ -10,9 +10,10 @@ from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.catalog import Catalog
 from millstream.operators import Match, Rematch
 from millstream.patterns.references import cell_of
+from millstream.patterns.search import Search
 from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence, Tally
-from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression, unquoted
+from millstream.plan.recognition_lines import recognition, tally_of
 
 
 def match_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -23,8 +24,17 @@ def match_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 def rematch_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     """The same with the order of the rows."""
-    partition, order = _names_after("Partition", tokens), _names_after("Sequence", tokens)
-    return Rematch(partition, order, *_search(tokens, catalog, below), below)
+    partition, order = _names_after("Partition", tokens), list[str]()
+    tokens.expect("Sequence")
+    tokens.expect("By")
+    down = [n for n in tokens.listed(lambda: _ordered(tokens, order)) if n is not None]
+    return Rematch(partition, tuple(order), *_search(tokens, catalog, below), below, tuple(down))
+
+
+def _ordered(tokens: Tokens, order: list[str]) -> str | None:
+    """The next column of the order, and whether it descends."""
+    order.append(tokens.name())
+    return order[-1] if tokens.has("Descending") else None
 
 
 def _names_after(word: str, tokens: Tokens) -> tuple[str, ...]:
@@ -37,8 +47,10 @@ def _names_after(word: str, tokens: Tokens) -> tuple[str, ...]:
 
 def _search(
     tokens: Tokens, catalog: Catalog, below: Node
-) -> tuple[Sequence, tuple[tuple[str, pa.DataType], ...]]:
+) -> tuple[Search, tuple[tuple[str, pa.DataType], ...]]:
     """What is looked for, and what is read of it."""
+    if tokens.has("Pattern"):
+        return recognition(tokens, catalog, below)
     tokens.expect("(")
     stars = tokens.listed(lambda: (tokens.has("*"), tokens.name()))
     tokens.expect(")")
@@ -46,7 +58,7 @@ def _search(
     timeouts = tokens.has("with") and tokens.has("timeouts")
     tallies: tuple[Tally, ...] = ()
     if tokens.has("counting"):
-        tallies = tokens.listed(lambda: _tally(tokens, catalog, below))
+        tallies = tokens.listed(lambda: tally_of(tokens, catalog, below))
     schema = _references(tokens, tallies, below)
     tests = dict[tuple[bool, str], Expression]()
     if tokens.has("where"):
@@ -58,14 +70,6 @@ def _search(
     )
     search = Sequence(elements, tallies, within, timeouts)
     return search, tuple((n, schema.field(n).type) for n in gives)
-
-
-def _tally(tokens: Tokens, catalog: Catalog, below: Node) -> Tally:
-    call = call_of(tokens, catalog, below)
-    tokens.expect("of")
-    element = tokens.name()
-    argument = below.schema.field(call.arguments[0]).type if call.arguments else None
-    return Tally(element, call, argument, int(tokens.take()) if tokens.has("over") else None)
 
 
 def _test(tokens: Tokens, schema: pa.Schema) -> tuple[tuple[bool, str], Expression]:

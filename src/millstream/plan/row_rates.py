@@ -205,7 +205,7 @@ def _over(known: RateEstimates, node: Over | Panes, below: RowRates) -> RowRates
 
 def _found(known: RateEstimates, node: Match, below: RowRates) -> RowRates:
     """A match for every ten rows of each element."""
-    return replace(below, rate=below.rate / (ROWS_PER_ELEMENT * len(node.search.elements)))
+    return replace(below, rate=below.rate / (ROWS_PER_ELEMENT * node.search.length))
 
 
 def _per_slot(slide: int, node: Over | Panes) -> float:

@@ -10,9 +10,11 @@ from sqlglot import exp
 
 from millstream.algebra.expressions import Case, Column, Expression, Literal, walk
 from millstream.algebra.node import Node
-from millstream.algebra.types import BOOLEAN
+from millstream.algebra.time import Domain
+from millstream.algebra.types import BOOLEAN, INTEGER, TIMESTAMP
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.relations.row_expressions import Collected, RowExpressions, Variables
+from millstream.bind.relations.row_order import in_order
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import Catalog
@@ -29,7 +31,7 @@ from millstream.lang import (
     name_place_of,
     place_of,
 )
-from millstream.operators import Match, Project
+from millstream.operators import Match, Project, Rematch
 from millstream.operators.project import handed_on
 from millstream.patterns.classifiers import MATCH_NUMBER
 from millstream.patterns.postfix import NotPostfix
@@ -75,7 +77,15 @@ class Recognizing:
         """The matches, and the names they offer."""
         pattern, scope = self.pattern, Scope((member,))
         keys = tuple(self._column(c, scope) for c in pattern.partition_by)
-        order = self._order(plan, member, scope)
+        order = tuple(self._column(item.this, scope) for item in pattern.order_by)
+        down = tuple(n for n, item in zip(order, pattern.order_by) if item.args.get("desc"))
+        places = (
+            place_of(pattern, self.text),
+            place_of(pattern.order_by[0], self.text) if order else None,
+        )
+        plan = in_order(
+            plan, order, bool(down), "ORDER BY", self.described, places, self.catalog, self.notices
+        )
         regex = self._regex(pattern.pattern)
         variables = self._variables(regex)
         subsets = self._subsets(variables)
@@ -94,10 +104,6 @@ class Recognizing:
         inside.aggregate = None
         defines = self._defines(variables, subsets, inside)
         measures = self._measures(inside)
-        within = None
-        if pattern.within is not None:
-            place = place_of(pattern, self.text)
-            within = length_in(pattern.within, domain_of(plan), self.described, place)
         read = {e.name: e.type for _, m in measures for e in walk(m) if isinstance(e, Column)}
         shifts = [cell.shift for name in read if (cell := cell_of(name.removeprefix(FINAL)))]
         skip_to = ""
@@ -111,7 +117,7 @@ class Recognizing:
             pattern.rows,
             pattern.skip,
             skip_to,
-            within,
+            self._within(plan, order),
             max([0, *shifts]),
             max([0, *(-by for by in shifts)]),
             MATCH_NUMBER in read,
@@ -119,7 +125,9 @@ class Recognizing:
         self._check(search, plan)
         outputs, gives = self._outputs(plan, keys, order, measures, read)
         below = self._with_arguments(plan, collected)
-        found = Match(keys, search, gives, below)
+        found: Node = Match(keys, search, gives, below)
+        if not plan.is_stream:
+            found = Rematch(keys, order, search, gives, below, down)
         columns = tuple((name, name, value.type) for name, value in outputs)
         return Project(outputs, found), replace(
             member, alias=self.node.alias or "", columns=columns
@@ -133,19 +141,21 @@ class Recognizing:
         except MillstreamError as error:
             raise error.at(name_place_of(node, self.text)) from None
 
-    def _order(self, plan: Node, member: Member, scope: Scope) -> tuple[str, ...]:
-        """The columns that order the rows: a stream has the order of its time."""
-        written = self.pattern.order_by
-        columns = tuple(self._column(item.this, scope) for item in written)
-        for item, name in zip(written, columns):
-            if len(columns) > 1 or item.args.get("desc") or name.lower() != member.order.lower():
-                by = f"ORDER BY {member.order}" if member.order else "no ORDER BY"
+    def _within(self, plan: Node, order: tuple[str, ...]) -> int | None:
+        """The limit in the unit of time: that of the stream, or of the column that orders rows."""
+        if self.pattern.within is None:
+            return None
+        domain, place = domain_of(plan), place_of(self.pattern, self.text)
+        if not plan.is_stream:
+            kind = plan.schema.field(order[0]).type
+            domain = Domain.TIMESTAMP if kind == TIMESTAMP else Domain.INTEGER
+            if kind not in (TIMESTAMP, INTEGER) or self.pattern.order_by[0].args.get("desc"):
                 raise MillstreamError(
-                    f"{self.described} comes in the order of its time",
-                    place_of(item, self.text),
-                    hint=f"Write {by}, or leave it out.",
+                    f'WITHIN goes by a time, and the rows are in the order of "{order[0]}"',
+                    place_of(self.pattern.order_by[0], self.text),
+                    hint="Write a timestamp or a whole number first in ORDER BY, without DESC.",
                 )
-        return columns
+        return length_in(self.pattern.within, domain, self.described, place)
 
     def _regex(self, node: exp.Expr) -> Regex:
         match node:

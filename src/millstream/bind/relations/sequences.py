@@ -15,18 +15,18 @@ from millstream.algebra.expressions import (
     conjuncts,
     rewrite,
 )
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import Node
 from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.elements import Elements, Reference
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts, has_query
-from millstream.bind.relations.own_time import names_own_time
+from millstream.bind.relations.row_order import in_order
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import length_in
-from millstream.catalog import Catalog, Stream
+from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import SequencePattern, name_place_of, place_of
-from millstream.operators import Istream, Match, Rematch
+from millstream.operators import Match, Rematch
 from millstream.patterns.postfix import NotPostfix
 from millstream.patterns.references import Cell
 from millstream.patterns.sequence import Element, Sequence
@@ -54,7 +54,13 @@ class Sequences:
         pattern: SequencePattern = node.args["sequence"]
         keys = tuple(self._key(column, member) for column in pattern.partition_by)
         order = tuple(self._key(column, member) for column in pattern.sequence_by)
-        stream = self._in_order(plan, order, pattern, described)
+        places = (
+            place_of(pattern, self.text),
+            place_of(pattern.sequence_by[0], self.text) if order else None,
+        )
+        stream = in_order(
+            plan, order, False, "SEQUENCE BY", described, places, self.catalog, self.notices
+        )
         elements = Elements(
             tuple(pattern.elements), stream.schema, self.catalog.aggregate, pattern.timeouts
         )
@@ -89,34 +95,6 @@ class Sequences:
         if stream.is_stream:
             return Match(keys, search, gives, stream), whole
         return Rematch(keys, order, search, gives, stream), whole
-
-    def _in_order(
-        self, plan: Node, order: tuple[str, ...], pattern: SequencePattern, described: str
-    ) -> Node:
-        """The stream or relation whose rows have an order: a stream has that of its time."""
-        streams = [s for s in self.catalog.entries.values() if isinstance(s, Stream)]
-        by_time = not order or (
-            len(order) == 1
-            and any(names_own_time(plan, order[0], s.scale, self.catalog) for s in streams)
-        )
-        if plan.is_stream:
-            if by_time:
-                return plan
-            raise MillstreamError(
-                f"{described} comes in the order of its time, and the sequence in another",
-                place_of(pattern.sequence_by[0], self.text),
-                hint="Leave SEQUENCE BY out.",
-            )
-        if by_time and plan.monotonic and any(part.is_stream for part in walk(plan)):
-            self.notices.append(Notice(f"{described} in a sequence only grows: Istream is used"))
-            return Istream(plan)
-        if not order:
-            raise MillstreamError(
-                f"{described} is a relation, whose rows have no order",
-                place_of(pattern, self.text),
-                hint="Say which: SEQUENCE BY and a column, after PARTITION BY.",
-            )
-        return plan
 
     def _check(self, search: Sequence, pattern: SequencePattern) -> None:
         try:

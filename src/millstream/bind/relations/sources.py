@@ -130,6 +130,8 @@ class Sources:
         if isinstance(node, exp.Table):
             found = self._find(node)
             alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
+            if isinstance(found, Table) and node.args.get("recognize") is not None:
+                return self._recognized(node, found.relation(), described)
             if isinstance(found, Table) and node.args.get("sequence") is not None:
                 plain = Member(alias, tuple((name, name, kind) for name, kind in found.columns))
                 return self._sequence(node, found.relation(), plain, described)
@@ -155,7 +157,7 @@ class Sources:
         if node.args.get("recognize") is not None:
             if window is not None:
                 plan = self._windowed(plan, window, described, alias)
-            return self._recognized(node, plan, order, described)
+            return self._recognized(node, plan, described)
         streams = int(window is not None or plan.is_stream)
         plan = self._windowed(plan, window, described, alias)
         member = replace(member_of(alias, plan), order=order)
@@ -174,11 +176,11 @@ class Sources:
         plan = Unbounded(plan) if plan.is_stream else plan
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
-    def _recognized(self, node: exp.Expr, plan: Node, order: str, described: str) -> Entry:
+    def _recognized(self, node: exp.Expr, plan: Node, described: str) -> Entry:
         """The matches of MATCH_RECOGNIZE; the alias before it is that of its input."""
         inner = node.args["recognize"].inner_alias
         alias = node.name if inner is None and isinstance(node, exp.Table) else ""
-        member = replace(member_of(alias if inner is None else inner.name, plan), order=order)
+        member = member_of(alias if inner is None else inner.name, plan)
         binder = Recognizing(node, self.text, self.catalog, self.notices, described)
         plan, member = binder.bind(plan, member)
         described, streams = f"the pattern over {described}", int(plan.is_stream)
