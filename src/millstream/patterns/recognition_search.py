@@ -1,7 +1,4 @@
-"""The search for MATCH_RECOGNIZE: one native machine for all patterns, which backtracks.
-
-Long because the machine is one function: what it keeps of an attempt are its local variables.
-"""
+"""The search for MATCH_RECOGNIZE: one native machine for all patterns, which backtracks."""
 
 from __future__ import annotations
 
@@ -72,6 +69,8 @@ def recognize(
     Gives matches, a line each: partition, first row, number of rows, number, and the row that
     decides it; the labels of their rows, one after the other; the rows to keep; and the rows at
     which attempts were given up.
+
+    Long because what the machine keeps of an attempt are its local variables.
     """
     wide = 0
     for p in range(len(starts) - 1):

@@ -251,6 +251,10 @@ class Core(Faults):
         """Take MATCH_RECOGNIZE and its clauses (`recognize`)."""
         raise NotImplementedError
 
+    def read_row_pattern(self) -> exp.Expr:
+        """Take the pattern of MATCH_RECOGNIZE and a closing parenthesis (`row_patterns`)."""
+        raise NotImplementedError
+
     def _parse_whole_query(self) -> exp.Expr:
         raise NotImplementedError
 

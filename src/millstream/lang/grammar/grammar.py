@@ -9,6 +9,7 @@ from millstream.lang.grammar.literals import Literals
 from millstream.lang.grammar.overs import Overs
 from millstream.lang.grammar.queries import Queries
 from millstream.lang.grammar.recognize import Recognize
+from millstream.lang.grammar.row_patterns import RowPatterns
 from millstream.lang.grammar.selects import Selects
 from millstream.lang.grammar.sequences import Sequences
 from millstream.lang.grammar.sources import Sources
@@ -19,6 +20,7 @@ class Grammar(
     Bare,
     Sequences,
     Recognize,
+    RowPatterns,
     Queries,
     Selects,
     Sources,

@@ -8,7 +8,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from millstream.errors import MillstreamError
-from millstream.lang.grammar.row_patterns import EXAMPLE, RowPatterns
+from millstream.lang.grammar.core import Core
 from millstream.lang.nodes import MatchPattern, SubsetOf, Tense
 
 CLAUSES = (
@@ -24,10 +24,11 @@ CLAUSES = (
 )
 """The clauses in their order."""
 SKIPS = "Write PAST LAST ROW, TO NEXT ROW, TO FIRST v, TO LAST v or TO v."
+EXAMPLE = "Write for example PATTERN (A B+ C?)."
 NOT_EMPTY = "Write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS."
 
 
-class Recognize(RowPatterns):
+class Recognize(Core):
     """`MATCH_RECOGNIZE (…)` behind an entry of FROM."""
 
     _in_recognize = False
@@ -151,9 +152,7 @@ class Recognize(RowPatterns):
             self.expect("PATTERN", hint=EXAMPLE)
         if not self._match(TokenType.L_PAREN):
             self.expect('"(" after PATTERN', hint=EXAMPLE)
-        pattern = self.read_row_pattern()
-        self._pattern_close()
-        return pattern
+        return self.read_row_pattern()
 
     def _parse_subset(self) -> SubsetOf:
         first, name = self._curr, self._variable_name()

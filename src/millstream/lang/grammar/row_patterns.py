@@ -16,7 +16,6 @@ from millstream.lang.nodes import (
     PatternVariable,
 )
 
-EXAMPLE = "Write for example PATTERN (A B+ C?)."
 QUANTIFIERS = (
     "Quantifiers are *, +, ?, {2}, {2,}, {,5} and {2,5}, each with ? behind it or without."
 )
@@ -28,8 +27,10 @@ class RowPatterns(Core):
     """Regular expressions over variables, each of which stands for one row."""
 
     def read_row_pattern(self) -> exp.Expr:
-        """Take a pattern up to the parenthesis that closes it."""
-        return self._pattern_choice()
+        """Take a pattern and the parenthesis that closes it."""
+        pattern = self._pattern_choice()
+        self._pattern_close()
+        return pattern
 
     def _pattern_choice(self) -> exp.Expr:
         first = self._curr
