@@ -164,12 +164,12 @@ CASES = [
     ("SET batch_rows = 100", "SET batch_rows = '100'"),
     (
         "SELECT m.x FROM s [rows 3] b match_recognize (partition by k order by ts desc, u measures "
-        'final last(A.x + 1, 2) as x, Prev(RUNNING Last(B.y, 2), 3) AS "Y z", count(A.*) AS n, '
+        'final last(A.x + 1, 2) as x, prev(RUNNING last(B.y, 2), 3) AS "Y z", count(A.*) AS n, '
         "classifier(U) AS q all rows per match show empty matches after match skip to A pattern (^ "
         "A{2,5}? (B|(C))+? {- D -} E{,3} F{2} G?? (C D)*? permute(A,(B C)+)$) within interval '5' "
         'minute SUBSET U = (A, B) DEFINE A AS x > 3, "B" AS B.x > prev(B.x)) AS m',
         "SELECT m.x FROM s [ROWS 3] AS b MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts DESC, u "
-        'MEASURES FINAL last(A.x + 1, 2) AS x, Prev(RUNNING Last(B.y, 2), 3) AS "Y z", '
+        'MEASURES FINAL last(A.x + 1, 2) AS x, prev(RUNNING last(B.y, 2), 3) AS "Y z", '
         "count(A.*) AS n, classifier(U) AS q ALL ROWS PER MATCH AFTER MATCH SKIP TO LAST A PATTERN "
         "(^ A{2,5}? (B | C)+? {- D -} E{0,3} F{2} G?? (C D)*? PERMUTE(A, (B C)+) $) WITHIN 5 "
         'MINUTES SUBSET U = (A, B) DEFINE A AS x > 3, "B" AS B.x > prev(B.x)) AS m',

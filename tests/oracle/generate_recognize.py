@@ -177,3 +177,11 @@ def rows_of(rng: Random, count: int) -> r.Rows:
         values = [rng.choice([None, 0, 1, 2, 3, 3]) if rng.random() < 0.9 else 4 for _ in COLUMNS]
         found.append({"ts": ts, "k": rng.choice([1, 1, 2]), **dict(zip(COLUMNS, values))})
     return found
+
+
+def shuffled(rng: Random, rows: r.Rows, slack: int) -> r.Rows:
+    """The rows as they may arrive: some late by no more than the slack, or a little more."""
+    if not slack:
+        return rows
+    keyed = [(row["ts"] + rng.randint(0, slack + 1), i, row) for i, row in enumerate(rows)]  # type: ignore[operator]
+    return [row for _, _, row in sorted(keyed, key=lambda one: one[:2])]

@@ -73,7 +73,7 @@ class Recognize(Core):
         return pattern
 
     def _row_column(self, clause: str) -> exp.Column:
-        first, column = self._curr, self._parse_column()
+        first, column = self._curr, self._parse_disjunction()
         if column is None:
             self.expect(f"a column after {clause}")
         if not isinstance(column, exp.Column) or column.is_star:

@@ -271,6 +271,8 @@ class Windows(Core):
             "SLACK",
             "KEY",
             "NON",
+            "SUBSET",
+            "DEFINE",
         )
 
     def _signed_number(self, what: str, example: str) -> Token:
