@@ -114,4 +114,5 @@ class Rematch(GroupsAnew):
 
 def _downward(column: pa.Array) -> pa.Array:
     """Numbers in the opposite order of values: NULL, which is below all of them, comes last."""
-    return pc.rank(column, "descending", null_placement="at_end", tiebreaker="dense")
+    ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
+    return pa.array(np.where(column.is_null().to_numpy(zero_copy_only=False), 1, -ranks))
