@@ -17,6 +17,7 @@ from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.native import NativeMachine, keeping, source_of, why_not
 from millstream.blocks.queries import Values
 from millstream.blocks.routine import Insert, LocalTable, Routine
+from millstream.files import private_folder
 
 HOSTILE = [
     "x; import os",
@@ -149,14 +150,14 @@ def test_few_events_do_not_wait_for_machine_code(folder):
 
 def test_a_folder_that_cannot_be_used_is_done_without(folder, tmp_path):
     (tmp_path / "cache").write_text("not a folder")
-    assert keeping.cache_folder() is None
+    assert private_folder("native") is None
     assert returned(NativeMachine(built.DECAY), PRICES)
 
 
 def test_a_folder_that_others_may_write_is_not_read(folder):
     folder.mkdir(parents=True)
     folder.chmod(0o777)
-    assert keeping.cache_folder() is None
+    assert private_folder("native") is None
 
 
 def test_a_file_that_was_changed_is_not_run(folder):

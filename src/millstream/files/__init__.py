@@ -5,6 +5,7 @@ from millstream.files.folder import Folder, MissingFile, StoreError
 from millstream.files.local import LocalFolder
 from millstream.files.lock import Lock, lock
 from millstream.files.opening import open_file, open_folder
+from millstream.files.private import private_folder
 from millstream.files.problems import ordinary, writing
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "open_file",
     "open_folder",
     "ordinary",
+    "private_folder",
     "writing",
 ]

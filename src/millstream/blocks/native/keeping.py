@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import stat
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -24,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from millstream.blocks.native.frontier import Parameter
+from millstream.files import private_folder
 
 Compiled = Callable[..., tuple[Any, ...]]
 
+CACHE = "native"
 RUNTIME = Path(__file__).with_name("runtime.py")
 """What programs call, which is imported with Numba, when there is a program to compile."""
 
@@ -35,7 +36,7 @@ RUNTIME = Path(__file__).with_name("runtime.py")
 def compiled(source: str, takes: tuple[Parameter, ...]) -> Compiled:
     """The program as machine code: taken from the cache, or made and put there."""
     signature = tuple(map(_type, takes))
-    folder = cache_folder()
+    folder = private_folder(CACHE)
     if folder is not None:
         with suppress(OSError, RuntimeError, ImportError):  # of a folder that cannot be used
             return _made(_kept(folder, source), signature, True)
@@ -46,7 +47,7 @@ def compiled(source: str, takes: tuple[Parameter, ...]) -> Compiled:
 
 def is_compiled(source: str) -> bool:
     """Whether the machine code of a program is on disk; without a folder for it, never."""
-    folder = cache_folder()
+    folder = private_folder(CACHE)
     if folder is None:
         return False
     pattern = f"millstream_{digest_of(source)}.run-*.nbi"
@@ -70,21 +71,6 @@ def _type(parameter: Parameter) -> Any:
         return types.int64
     written = parameter.role in ("slot", "slot valid")
     return types.Array(kinds[parameter.type], 1, "C", readonly=not written)
-
-
-def cache_folder() -> Path | None:
-    """The folder for programs, which only the user can write; None where there cannot be one."""
-    named = os.environ.get("MILLSTREAM_CACHE")
-    try:
-        base = Path(named) if named else Path.home() / ".cache" / "millstream"
-        folder = base / "native"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        private = not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-        return folder if private and mine and os.access(folder, os.W_OK) else None
-    except (OSError, RuntimeError):
-        return None
 
 
 def _kept(folder: Path, source: str) -> ModuleType:
