@@ -1,4 +1,4 @@
-"""Settings: names, values, and what they mean. None of them changes an answer."""
+"""Settings: names, values, and what they mean. None changes an answer that it does not refuse."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
 NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
 """The ways of ending rows under which every row with a known end is emitted with it."""
 
-NUMBERS = {"batch_rows": 100_000_000, "buckets": 1024, "lazy": 100}
+NUMBERS = {
+    "batch_rows": 100_000_000,
+    "buckets": 1024,
+    "lazy": 100,
+    "pattern_steps": 1_000_000,
+}
 AUTO = 0
 """The number that stands for `auto`, where that is a value."""
 
@@ -42,7 +47,9 @@ class Settings:
     known ends, negative rows, or what was measured to be better. `lazy` is the share of its time,
     in percent, after which a part of an index is cleared of expired rows. `native` says
     whether aggregates of one's own may run as machine code, `search` how patterns are looked for:
-    skipping what cannot match, or from every row on. A setting exists only when it does
+    skipping what cannot match, or from every row on. `pattern_steps` is how many tests
+    MATCH_RECOGNIZE makes for each row that an attempt has come to; an attempt that needs more is
+    given up, and its first row is in the error stream. A setting exists only when it does
     something: those that are to come are refused.
     """
 
@@ -55,6 +62,7 @@ class Settings:
     placement: str = "auto"
     native: str = "on"
     search: str = "ops"
+    pattern_steps: int = 1_000
 
     @property
     def ending(self) -> str:

@@ -40,6 +40,8 @@ SETTINGS = {
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how ends of rows of a negation are emitted under `update_pattern`",
     "native": "whether aggregates of one's own may run as machine code",
+    "pattern_steps": "tests that MATCH_RECOGNIZE makes for each row an attempt has come to; where "
+    "more are needed, the attempt is given up, and its first row is in the error stream",
     "search": "how patterns are looked for: `ops` skips what cannot match, `naive` tries all rows",
 }
 

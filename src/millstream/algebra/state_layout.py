@@ -27,7 +27,7 @@ class StateLayout:
     has to happen when they expire. `readers` is how many operators above wait for the ends of the
     rows it emits. `uses_ends` says whether an operator without state may make use of ends, `native`
     whether routines may run as native code, `skips` whether a search for a pattern may skip what
-    cannot match.
+    cannot match, and `steps` how many tests it may make for each row that it has come to.
     """
 
     buffer: Buffer = Buffer.CALENDAR
@@ -36,3 +36,4 @@ class StateLayout:
     uses_ends: bool = True
     native: bool = True
     skips: bool = True
+    steps: int = 1_000

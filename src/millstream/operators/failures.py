@@ -1,4 +1,4 @@
-"""Tuples that an aggregate of one's own could not take: what is said of each."""
+"""Tuples that an aggregate of one's own could not take, or a pattern: what is said of each."""
 
 from __future__ import annotations
 
@@ -25,12 +25,23 @@ def failed_rows(tuples: Changes, failures: Iterable[tuple[str, Failure]]) -> pa.
     if not found:
         return no_rows(SCHEMA)
     rows = tuples.take(np.array([event for event, _ in found]))
+    return _written(rows.rows, rows.arrival, [reason for _, reason in found])
+
+
+def given_up(rows: pa.RecordBatch, first: np.ndarray, arrival: np.ndarray) -> pa.RecordBatch:
+    """Rows of an error stream for attempts at a pattern, by the rows at which they begin."""
+    reason = "pattern: no match is looked for from this row on, since it takes more steps than "
+    reason += "SET pattern_steps allows"
+    return _written(rows.take(pa.array(first)), arrival, [reason] * len(first))
+
+
+def _written(rows: pa.RecordBatch, arrival: np.ndarray, reasons: list[str]) -> pa.RecordBatch:
     shown = [name for name in rows.schema.names if not name.startswith("#")]
     written = [
         ",".join("" if value is None else str(value) for value in row.values())
-        for row in rows.rows.select(shown).to_pylist()
+        for row in rows.select(shown).to_pylist()
     ]
-    columns = [rows.arrival.tolist(), [reason for _, reason in found], written]
+    columns = [arrival.tolist(), reasons, written]
     return pa.RecordBatch.from_arrays(
         [pa.array(c, f.type) for c, f in zip(columns, SCHEMA)], schema=SCHEMA
     )

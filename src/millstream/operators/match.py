@@ -18,6 +18,7 @@ from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import Span
+from millstream.operators.failures import FAILED, given_up
 from millstream.operators.match_rows import PartitionRows, SearchRows
 from millstream.patterns.search import Search
 from millstream.state.by_key import RowByKey
@@ -118,6 +119,7 @@ class Match(Node):
             rows.ts,
             words[touched],
             skips=self.state_layout.skips,
+            steps=self.state_layout.steps,
             now=span.end,
         )
         before = words[touched]
@@ -129,6 +131,10 @@ class Match(Node):
         }
         if self.search.timeouts:
             after["due"] = self._with_due(state, rows, before, found.state, touched, run, span)
+        if len(found.given_up):
+            after[FAILED] = given_up(
+                rows.rows, found.given_up[:, 0], rows.seq[found.given_up[:, 1]]
+            )
         return after, self._emit(found.matches, rows, take_rows(run.keys, touched))
 
     @cached_property

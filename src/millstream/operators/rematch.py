@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millstream.algebra.changes import Changes, no_rows
+from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import name_text
 from millstream.algebra.facts import Columns
 from millstream.algebra.lengths import length_text
@@ -19,6 +19,7 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.keys import as_words
 from millstream.columns.order import canonical_order
+from millstream.operators.failures import given_up
 from millstream.operators.groups_anew import GroupsAnew, Moments
 from millstream.patterns.scene import with_shifts
 from millstream.patterns.search import Search
@@ -98,12 +99,14 @@ class Rematch(GroupsAnew):
             self._times(rows.rows),
             self.search.empty_state(len(moments.group)),
             skips=self.state_layout.skips,
+            steps=self.state_layout.steps,
             closed=True,
             now=DAWN,
         )
         given = self.search.results(found.matches, read, dict(self.gives))
-        none = no_rows(pa.schema([]))
-        return self.search.partitions_of(found.matches), given, none
+        late = found.given_up[rows.ts[found.given_up[:, 1]] > span.start]
+        failed = given_up(read, late[:, 0], rows.arrival[late[:, 1]])
+        return self.search.partitions_of(found.matches), given, failed
 
     def _times(self, rows: pa.RecordBatch) -> np.ndarray:
         """The instants of rows, for a limit of time."""

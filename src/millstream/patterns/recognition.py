@@ -37,11 +37,10 @@ from millstream.patterns.recognition_search import (
 from millstream.patterns.references import Cell, cell_of, unshifted
 from millstream.patterns.regex import Anchor, Regex, variables_of, walk
 from millstream.patterns.scene import Scene, Tests, with_shifts
+from millstream.patterns.search import STEPS
 from millstream.patterns.sequence import Found, Tally
 
 SKIPS = {"past last": PAST, "next": NEXT, "first": TO_FIRST, "last": TO_LAST}
-STEPS = 1_000
-"""So many tests an attempt may make for every row that it has come to."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,7 @@ class Recognition:
     `shows` is "one", "all", "all omit empty" or "all with unmatched"; `skip` "past last", "next",
     "first" or "last", the last two with a variable. A match has at most `within` between its first
     and its last row. `look` and `back` are how many rows results read after the last row of a
-    match, and before one; `numbered` says that they have the number of the match. An attempt makes
-    at most `steps` tests for each row that it has come to.
+    match, and before one; `numbered` says that they have the number of the match.
     """
 
     pattern: Regex
@@ -67,8 +65,6 @@ class Recognition:
     look: int = 0
     back: int = 0
     numbered: bool = False
-    steps: int = STEPS
-
     timeouts = False
 
     @cached_property
@@ -230,6 +226,7 @@ class Recognition:
         state: np.ndarray,
         *,
         skips: bool = True,
+        steps: int = STEPS,
         closed: bool = False,
         now: int,
     ) -> Found:
@@ -241,7 +238,7 @@ class Recognition:
         state, counters = state.copy(), np.zeros(2, np.int64)
         program = self.program
         run = recognize if self._is_linear else recognize.compiled
-        found, path, kept, _ = run(
+        found, path, kept, given_up = run(
             starts,
             fresh,
             position,
@@ -266,12 +263,12 @@ class Recognition:
             self._lookback,
             self._is_numbered,
             closed,
-            self.steps,
+            steps,
             state,
             counters,
         )
         shown = Matches.of(found, path, rows, starts, ts, self.shows)
-        return Found(shown, state, kept, int(counters[1]), 0)
+        return Found(shown, state, kept, int(counters[1]), 0, given_up)
 
     def empty_state(self, partitions: int) -> np.ndarray:
         return np.zeros((partitions, WORDS), np.int64)
@@ -309,7 +306,6 @@ class Recognition:
         for name, value in (("look", self.look), ("back", self.back)):
             words += [f"{name} {value}"] if value else []
         words += ["numbered"] if self.numbered else []
-        words += [f"steps {self.steps}"] if self.steps != STEPS else []
         if self.tallies:
             words.append(f"counting {', '.join(map(str, self.tallies))}")
         if self.defines:

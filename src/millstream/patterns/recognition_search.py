@@ -67,8 +67,8 @@ def recognize(
     `back` how many rows before. `most` tests an attempt may make for each row it has come to.
 
     Gives matches, a line each: partition, first row, number of rows, number, and the row that
-    decides it; the labels of their rows, one after the other; the rows to keep; and the rows at
-    which attempts were given up.
+    decides it; the labels of their rows, one after the other; the rows to keep; and the first row
+    of each attempt that was given up, with the last that it asked for.
 
     Long because what the machine keeps of an attempt are its local variables.
     """
@@ -97,7 +97,7 @@ def recognize(
     matches = 0
     path = np.empty(256, np.int16)
     paths = 0
-    stopped = np.empty(0, np.int64)
+    given_up = np.empty((0, 2), np.int64)
     kept = np.zeros(len(ts), np.bool_)
     for p in range(len(starts) - 1):
         begin, end = starts[p], starts[p + 1]
@@ -229,7 +229,10 @@ def recognize(
                     path[paths : paths + row - start] = labels[start - begin : row - begin]
                     paths += row - start
             if outcome == _GIVEN_UP:
-                stopped = np.append(stopped, start)
+                longer = np.empty((len(given_up) + 1, 2), np.int64)
+                longer[:-1] = given_up
+                longer[-1, 0], longer[-1, 1] = start, min(reach, end - 1)
+                given_up = longer
             if outcome != _FAILED or within >= 0:
                 epoch += 1
             start = goes_on
@@ -241,7 +244,7 @@ def recognize(
         state[p, ASKED] = position[min(asked, end - 1)] if going and asked >= begin else -1
         state[p, FIRST] = first if going else 0
         kept[max(begin, start - back) : end] = True
-    return found[:matches], path[:paths], kept, stopped
+    return found[:matches], path[:paths], kept, given_up
 
 
 @native

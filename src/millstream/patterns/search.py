@@ -10,6 +10,9 @@ import pyarrow as pa
 
 from millstream.patterns.sequence import Found
 
+STEPS = 1_000
+"""So many tests an attempt may make for every row that it has come to."""
+
 
 class Search(Protocol):
     """A pattern, and how it is looked for in the rows of partitions.
@@ -43,9 +46,13 @@ class Search(Protocol):
         state: np.ndarray,
         *,
         skips: bool = True,
+        steps: int = STEPS,
         closed: bool = False,
         now: int,
-    ) -> Found: ...
+    ) -> Found:
+        """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
+        `fresh[p]` on for the first time. `closed` says that no more rows come. An attempt makes at
+        most `steps` tests for each row that it has come to, unless none can take longer."""
 
     def empty_state(self, partitions: int) -> np.ndarray: ...
 

@@ -106,6 +106,8 @@ class Found(NamedTuple):
     kept: np.ndarray
     tests: int
     again: int
+    given_up: np.ndarray = np.zeros((0, 2), np.int64)
+    """The first row of each attempt that took too many steps, and the last row it asked for."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class Sequence:
         state: np.ndarray,
         *,
         skips: bool = True,
+        steps: int = 0,
         closed: bool = False,
         now: int,
     ) -> Found:

@@ -9,7 +9,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, INTEGER, STRING
 from millstream.catalog import Catalog
 from millstream.patterns.classifiers import MATCH_NUMBER, variable_of
-from millstream.patterns.recognition import STEPS, Recognition
+from millstream.patterns.recognition import Recognition
 from millstream.patterns.recognition_results import FINAL, MATCHED, column_of_row
 from millstream.patterns.references import cell_of
 from millstream.patterns.regex import regex_of
@@ -39,7 +39,6 @@ def recognition(
     skip_to = tokens.name() if skip in ("first", "last") else ""
     look, back = (int(tokens.take()) if tokens.has(word) else 0 for word in ("look", "back"))
     numbered = tokens.has("numbered")
-    steps = int(tokens.take()) if tokens.has("steps") else STEPS
     tallies: tuple[Tally, ...] = ()
     if tokens.has("counting"):
         tallies = tokens.listed(lambda: tally_of(tokens, catalog, below))
@@ -60,7 +59,6 @@ def recognition(
         look,
         back,
         numbered,
-        steps,
     )
     return search, tuple((name, schema.field(name).type) for name in gives)
 

@@ -140,5 +140,11 @@ def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node
         buffer = Buffer.QUEUE
     else:
         buffer = Buffer.LIST if settings.strategy == DIRECT else Buffer.CALENDAR
-    layout = StateLayout(buffer, settings.lazy / 100, native=native, skips=settings.search == "ops")
+    layout = StateLayout(
+        buffer,
+        settings.lazy / 100,
+        native=native,
+        skips=settings.search == "ops",
+        steps=settings.pattern_steps,
+    )
     return replace(node, state_layout=layout)
