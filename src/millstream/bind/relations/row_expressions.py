@@ -108,7 +108,7 @@ class RowExpressions(Expressions):
             case exp.Anonymous() if node.name.lower() == "match_number":
                 if node.expressions:
                     raise MillstreamError(
-                        "MATCH_NUMBER takes nothing", hint="Write MATCH_NUMBER()."
+                        'function "match_number" takes nothing', hint="Write MATCH_NUMBER()."
                     )
                 return Column(MATCH_NUMBER, INTEGER)
         return super()._bind(node)
