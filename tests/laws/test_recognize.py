@@ -60,6 +60,18 @@ def write(rows: Rows, path: Path) -> None:
     path.write_text("\n".join([",".join(COLUMNS), *map(",".join, cells)]) + "\n")
 
 
+def answerable(rng: Random, rows: Rows, slack: int, table: bool) -> tuple[Recognize, bool]:
+    """A query that the definition answers soon, and that is not refused."""
+    while True:
+        query = Generator(rng, table).query()
+        if query.skip not in ("first", "last", "to"):
+            try:
+                expected_of(query, rows, slack, table)
+            except TooLong:
+                continue
+            return query, table
+
+
 def check(seed: int, restart: bool | None = None) -> None:
     rng = Random(seed)
     slack, table = rng.choice((0, 0, 2, 5)), rng.random() < 0.35
