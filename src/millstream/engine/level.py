@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,11 +14,12 @@ from millstream.algebra.node import BROADCAST, Load, Node, home_of
 from millstream.algebra.time import Span
 from millstream.engine.evaluation import Evaluation
 from millstream.engine.hot_keys import STAYS, HotKeys
+from millstream.engine.in_parts import InParts
 from millstream.engine.measures import Counts, add_all
 from millstream.operators import Exchange, SkewSplit
 from millstream.plan.graph import Graph
 from millstream.state.chunks import Log, State
-from millstream.state.pending import release
+from millstream.state.pending import released
 
 STEP_ROWS = 131_072
 """A batch is worked through in steps of about this many rows, so that columns stay in the cache."""
@@ -93,7 +94,7 @@ class Bucket:
         """The exchanges and skew splits whose rows are wanted here."""
         return [b for b in self.graph.boxes if self.number in self.graph.landings[b]]
 
-    def steps(self, mail: Mapping[Node, Changes]) -> Iterator[Level]:
+    def steps(self, mail: Mapping[Node, Sequence[Changes]]) -> Iterator[Level]:
         """Work through the batch. The caller asks each level for the outputs it wants."""
         due = {box: self._release(box, mail[box]) for box in self.boxes}
         components = self.graph.components[self.number]
@@ -117,17 +118,17 @@ class Bucket:
     def load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
 
-    def _release(self, box: Node, changes: Changes) -> Changes:
+    def _release(self, box: Node, parts: Sequence[Changes]) -> InParts:
         """What has come and is final by now, in the order of time; rows of open instants wait."""
         if self.graph.level[box] > 1:
-            return changes.in_time_order()
+            return InParts.of(parts, box.schema)
         log = self.saved.get(box.state_name, {}).get("waiting", Log())
         assert isinstance(log, Log)
-        waiting, due = release(log, changes, self.spans[box])
+        waiting, due = released(log, parts, self.spans[box], box.schema)
         self.states[box.state_name] = {"waiting": waiting} if waiting.chunks else {}
-        return due.in_time_order()
+        return InParts.of(due, box.schema)
 
-    def _cuts(self, component: tuple[Node, ...], due: Mapping[Node, Changes]) -> list[int]:
+    def _cuts(self, component: tuple[Node, ...], due: Mapping[Node, InParts]) -> list[int]:
         """The last instants of the steps of a component, from the rows that come to it."""
         parts = [due[node].ts for node in component if node in due]
         end = self.spans[component[0]].end
@@ -151,11 +152,9 @@ def _part(span: Span, ends: list[int], step: int) -> Span:
 
 
 def _arriving(
-    component: tuple[Node, ...], due: Mapping[Node, Changes], spans: Mapping[Node, Span]
+    component: tuple[Node, ...], due: Mapping[Node, InParts], spans: Mapping[Node, Span]
 ) -> Iterator[tuple[Node, Changes]]:
     """The rows that come to the exchanges and skew splits of a component in a step."""
     for node in component:
         if node in due:
-            changes, span = due[node], spans[node]
-            low, high = np.searchsorted(changes.ts, [span.start, span.end], side="right")
-            yield node, changes.slice(int(low), int(high))
+            yield node, due[node].within(spans[node])

@@ -146,8 +146,9 @@ class Work:
         loaded = time.perf_counter()
         emitted = 0
         if batch.opening.queries:
-            yield from self._opened(bucket, mail)
-            mail = after_opening(bucket, mail)
+            whole = {box: Changes.concat(parts, box.schema) for box, parts in mail.items()}
+            yield from self._opened(bucket, whole)
+            mail = {box: [rest] for box, rest in after_opening(bucket, whole).items()}
         for level in bucket.steps(mail):
             yield from self._sent_up(number, level)
             for answer in self._answers(number, level):
@@ -217,12 +218,9 @@ class Work:
             yield Sent(landing, bucket, box.fingerprint, turn, changes)
 
 
-def _mail(boxes: Iterable[Node], sent: Iterable[Sent]) -> dict[Node, Changes]:
+def _mail(boxes: Iterable[Node], sent: Iterable[Sent]) -> dict[Node, list[Changes]]:
     """What was sent to every exchange and skew split of a bucket, in the order of arrival."""
-    parts: dict[str, list[Sent]] = {}
+    parts: dict[str, list[Changes]] = {}
     for message in sorted(sent, key=lambda message: message.turn):
-        parts.setdefault(message.box, []).append(message)
-    return {
-        box: Changes.concat([m.changes for m in parts.get(box.fingerprint, ())], box.schema)
-        for box in boxes
-    }
+        parts.setdefault(message.box, []).append(message.changes)
+    return {box: parts.get(box.fingerprint, []) for box in boxes}

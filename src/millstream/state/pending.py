@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pyarrow as pa
+
 from millstream.algebra.changes import Changes
 from millstream.algebra.state_layout import Buffer
 from millstream.algebra.time import Span
@@ -16,7 +20,21 @@ def release(
 
     Law: every row comes out once, in the first span whose end is at or after its ts.
     """
-    due = due_in(buffer, waiting, span, "ts")
-    now, later = changes.split(changes.ts, span.end)
-    kept = add_waiting(buffer, waiting, later, span.end, "ts")
-    return kept, Changes.concat([*due, now], changes.schema)
+    kept, due = released(waiting, [changes], span, changes.schema, buffer)
+    return kept, Changes.concat(due, changes.schema)
+
+
+def released(
+    waiting: Log,
+    parts: Sequence[Changes],
+    span: Span,
+    schema: pa.Schema,
+    buffer: Buffer = Buffer.QUEUE,
+) -> tuple[Log, list[Changes]]:
+    """The same for what comes in several parts, which stay apart."""
+    due, later = due_in(buffer, waiting, span, "ts"), []
+    for part in parts:
+        now, rest = part.split(part.ts, span.end)
+        due.append(now)
+        later.append(rest)
+    return add_waiting(buffer, waiting, Changes.concat(later, schema), span.end, "ts"), due
