@@ -96,7 +96,7 @@ class _Split:
         for part in conjuncts(condition):
             mine = all(c.variable == variable and c.is_current for c in cells_of(part))
             (here if mine and not self._has_tally(part) else rest).append(part)
-        local = rewrite(conjunction(here), _of_row)
+        local = rewrite(conjunction(here), of_row)
         return local, self.hoisted(conjunction(rest)) if rest else TRUE
 
     def hoisted(self, condition: Expression) -> Expression:
@@ -107,7 +107,7 @@ class _Split:
         places = {cell.place for cell in cells_of(part)}
         if len(places) != 1 or self._has_tally(part):
             return None
-        made, place = rewrite(part, _of_row), next(iter(places))
+        made, place = rewrite(part, of_row), next(iter(places))
         absent = _of_no_tuple(made)
         loaded = self._load(place, made)
         if absent.value is None:
@@ -137,7 +137,7 @@ def _of_no_tuple(value: Expression) -> Literal:
     return Literal(evaluate(value, pa.record_batch(nulls), 1)[0].as_py(), value.type)
 
 
-def _of_row(part: Expression) -> Expression | None:
+def of_row(part: Expression) -> Expression | None:
     """A cell as a column of its row."""
     cell = cell_of(part.name) if isinstance(part, Column) else None
     return None if cell is None else Column(shifted_name(cell.column, cell.shift), part.type)

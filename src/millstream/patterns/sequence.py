@@ -30,6 +30,10 @@ from millstream.patterns.sequence_search import (
     ROWS,
     SUM,
     SUM_FLOAT,
+    SURE,
+    Pattern,
+    Rows,
+    Skips,
     search,
     state_words,
 )
@@ -159,7 +163,13 @@ class Sequence:
     @cached_property
     def tables(self) -> dict[bool, Tables]:
         """How the search goes on after a failure: skipping what cannot match, and one by one."""
-        return {True: Tables.of(self), False: Tables.naive(len(self.elements))}
+        return {True: Tables.of(self), False: Tables.naive(self)}
+
+    @cached_property
+    def _pattern(self) -> Pattern:
+        code = self.tests.code
+        within = -1 if self.within is None else self.within
+        return Pattern(self.stars, code.code, code.bounds, self.tally_lines, within, self.timeouts)
 
     @property
     def length(self) -> int:
@@ -201,27 +211,14 @@ class Sequence:
     ) -> Found:
         """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
         `fresh[p]` on for the first time. `closed` says that no more rows come."""
-        scene = Scene.of(self.tests, rows, len(ts))
-        tables, counters = self.tables[skips], np.zeros(2, np.int64)
-        state = state.copy()
+        scene, tables = Scene.of(self.tests, rows, len(ts)), self.tables[skips]
+        counters, state = np.zeros(2, np.int64), state.copy()
+        mask = scene.mask | (tables.sure(rows, len(ts)) << SURE)
+        index, moves, floor_index, floors = tables.arrays
         matches, kept, live = search(
-            starts,
-            fresh,
-            position,
-            ts,
-            scene.mask,
-            scene.values,
-            scene.known,
-            self.stars,
-            self.tests.code.code,
-            self.tests.code.bounds,
-            self.tally_lines,
-            tables.restarts,
-            tables.resumes,
-            tables.keeps,
-            tables.trims,
-            -1 if self.within is None else self.within,
-            self.timeouts,
+            Rows(starts, fresh, position, ts, mask, scene.values, scene.known),
+            self._pattern,
+            Skips(index, moves, floor_index, floors, skips),
             closed,
             now,
             state,

@@ -1,28 +1,41 @@
-"""The search for sequences: one native loop over the rows of partitions, for all patterns."""
+"""The search for sequences: one native loop over the rows of partitions, for all patterns.
+
+Long because what the loop calls is of no use elsewhere.
+"""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from millstream.columns.native import inlined, native
 from millstream.patterns.postfix import holds
 
-TEST, FINAL, END = 0, 1, 2
-"""What an attempt fails by: a tuple that an element does not take, a condition on a star that has
-ended, or the end of the rows."""
+CONDITION, END, TIME = 0, 1, 2
+"""Why an attempt fails: by a condition, because rows end, or because its time is over."""
 
-NEXT = 61
-"""The bit of a table of restarts that says: one tuple after the start of the attempt."""
+HERE, BEHIND, NEXT = -1, -2, -3
+"""Where the next attempt may begin beside the spans of one that failed: at the tuple by which it
+failed, behind that one, and one tuple after its start."""
 
-SAME = 62
-"""The bit that says: at the tuple by which the attempt failed."""
+MOVE, KNOWN = 5, 4
+"""Words of a move before those of elements, and of each element: the span in which the next attempt
+begins; 0, 1 or 2 for its first tuple, the one after or the last; the span at which it goes on, or
+HERE; the element that is looked for there; and of how many elements the tuples are known. Of each
+of those: the span and tuple they begin at, the span whose last tuple they end with, and whether
+there is one tuple only. Then, for each tally, where it comes from (`tables`)."""
+
+SURE = 62
+"""The bit of a row's mask that says that no number is negative that conditions multiply."""
 
 ROWS, COUNT, SUM, SUM_FLOAT, MIN, MAX, MIN_FLOAT, MAX_FLOAT, AVG, AVG_FLOAT = range(10)
 """Kinds of tallies."""
 
-HEAD = 3
+HEAD = 4
 """Words of the state of a partition before those of elements: the element that is looked for,
-whether an attempt is going on, and the position of the first row it can begin anew from."""
+whether an attempt is going on, the position of the first row it can begin anew from, and in how
+many spans all rows are sure to have no negative number that conditions multiply."""
 
 OUT = 4
 """Words of a match before its registers: the row that decides it, or −1 if time does, its
@@ -36,277 +49,379 @@ def state_words(elements: int, tallies: int) -> int:
     return HEAD + 3 * elements + 2 * tallies
 
 
-@native
-def search(
-    starts,
-    fresh,
-    position,
-    ts,
-    mask,
-    values,
-    known,
-    stars,
-    code,
-    bounds,
-    tally,
-    restarts,
-    resumes,
-    keeps,
-    trims,
-    within,
-    timeouts,
-    closed,
-    now,
-    state,
-    counters,
-):
-    """Look for matches in partitions whose rows lie from `starts[p]` to `starts[p + 1]`.
+class Rows(NamedTuple):
+    """Rows by partition: those of partition p lie from `starts[p]` to `starts[p + 1]`, and those
+    before `fresh[p]` were looked at in earlier steps. Then what a `Scene` has."""
 
-    Rows before `fresh[p]` were looked at in earlier steps. `tally` has a line for each tally: its
-    element, kind, column and how many rows before the last it is over, or −1 for all. `restarts`
-    say, by what an attempt failed and at which element, in which elements the next may begin, as
-    bits; `resumes` how many elements of it are known then. `keeps` are the same for an attempt
-    that goes on. A match has at most `within` between its ends, unless that is negative; attempts
-    whose time is over `now` are given up, and given out under `timeouts`. With `closed`, rows end.
-    `counters` counts the tests of rows, and the rows that were looked at again.
+    starts: Any
+    fresh: Any
+    position: Any
+    ts: Any
+    mask: Any
+    values: Any
+    known: Any
+
+
+class Pattern(NamedTuple):
+    """What is looked for. `tally` has a line for each tally: its element, kind, column and how many
+    rows before the last it is over, or −1 for all. A match has at most `within` between its ends,
+    unless that is negative; with `timeouts`, attempts whose time is over are given out."""
+
+    stars: Any
+    code: Any
+    bounds: Any
+    tally: Any
+    within: int
+    timeouts: bool
+
+
+class Skips(NamedTuple):
+    """Where the next attempt begins, by why an attempt failed, whether it had tuples of the element
+    that it failed at, that element, and how many spans are sure; the rows that one that goes on has
+    to leave, by the latter three; with `trims`, only from one on at which an attempt can begin."""
+
+    index: Any
+    moves: Any
+    floor_index: Any
+    floors: Any
+    trims: bool
+
+
+class Attempt(NamedTuple):
+    """The first and last row of every element, how many it has, tallies, and room to compute."""
+
+    registers: Any
+    counts: Any
+    amounts: Any
+    numbers: Any
+    saved_amounts: Any
+    saved_numbers: Any
+    words: Any
+    words_known: Any
+    stack: Any
+    stack_known: Any
+
+
+@native
+def search(rows, pattern, skips, closed, now, state, counters):
+    """Look for matches in partitions, with the words of their states, which change.
+
+    Long because it is one loop, whose local variables are what it knows of an attempt.
+
+    Attempts whose time is over at `now` are given up. With `closed`, rows end. `counters` counts
+    the tests of rows, and the rows that were looked at again.
 
     Gives matches, a line of words each: see OUT, then first and last row of every element, how many
-    rows each has, and the tallies; the rows to keep; and where those lie that are searched again.
-    Long because what it knows of an attempt are its local variables.
+    rows each has, and the tallies; the registers to keep; and from where on rows are.
     """
-    elements, tallies = len(stars), len(tally)
-    np.empty(elements, np.int64)
-    np.empty(elements, np.int64)
-    registers = np.full(2 * elements, -1, np.int64)
-    counts = np.zeros(elements, np.int64)
-    amounts = np.zeros(tallies, np.int64)
-    numbers = np.zeros(tallies, np.int64)
-    saved_amounts = np.zeros(tallies, np.int64)
-    saved_numbers = np.zeros(tallies, np.int64)
-    words = np.zeros(tallies, np.int64)
-    words_known = np.zeros(tallies, np.bool_)
-    stack = np.zeros(64, np.int64)
-    stack_known = np.zeros(64, np.bool_)
-    width = OUT + 3 * elements + 2 * tallies
-    found = np.empty((64, width), np.int64)
-    matches = 0
-    kept = np.zeros(len(ts), np.bool_)
-    live_from = np.empty(len(starts) - 1, np.int64)
-    tests = 0
-    again = 0
-    for p in range(len(starts) - 1):
-        begin, end = starts[p], starts[p + 1]
-        j, going = state[p, 0], state[p, 1] == 1
-        live = begin + np.searchsorted(position[begin:end], state[p, 2])
-        for k in range(elements):
-            counts[k] = state[p, HEAD + k]
-            registers[2 * k] = registers[2 * k + 1] = -1
-            if counts[k] > 0:
-                for side in range(2):
-                    place = state[p, HEAD + elements + 2 * k + side]
-                    row = begin + np.searchsorted(position[begin:end], place)
-                    registers[2 * k + side] = row
-        for t in range(tallies):
-            amounts[t] = state[p, HEAD + 3 * elements + 2 * t]
-            numbers[t] = state[p, HEAD + 3 * elements + 2 * t + 1]
-        i = fresh[p]
-        seen = i
-        limit = LONG_AGO
+    last, tallies = len(pattern.stars) - 1, len(pattern.tally)
+    attempt = _attempt(last + 1, tallies)
+    found, matches = np.empty((64, OUT + 3 * (last + 1) + 2 * tallies), np.int64), 0
+    kept = np.zeros(len(rows.ts), np.bool_)
+    live_from = np.empty(len(rows.starts) - 1, np.int64)
+    counts = attempt.counts
+    tests, again = 0, 0
+    for p in range(len(rows.starts) - 1):
+        begin, end, i = rows.starts[p], rows.starts[p + 1], rows.fresh[p]
+        j, going, live, sure = _take_up(rows, state[p], begin, end, attempt)
+        seen, limit = i, LONG_AGO
         while True:
-            # what happens with this row: 0 it goes on, 1 a match is complete, 2 the attempt failed
-            outcome, why = 0, TEST
-            late = False
-            if going and within >= 0:
-                if i < end:
-                    late = ts[i] > ts[registers[0]] + within
-                elif timeouts:
-                    late = now > ts[registers[0]] + within
-                if late and timeouts:
-                    limit = max(limit, ts[registers[0]] + within + 1)
+            late = going and pattern.within >= 0 and _is_late(rows, pattern, i, end, now, attempt)
+            if i >= end and not late and not (closed and going):
+                break
+            good = reason = CONDITION
+            if late or i >= end:
+                if late and pattern.timeouts:
+                    limit = max(limit, rows.ts[attempt.registers[0]] + pattern.within + 1)
                 elif late:
                     seen = max(seen, i + 1)
-            if i >= end and not late and not closed:
-                break
-            if i >= end and not going:
-                break
-            if late or i >= end:
-                if stars[j] and j == elements - 1 and counts[j] > 0:
-                    tests += 1
-                    _value_tallies(tally, amounts, numbers, words, words_known)
-                    at = elements + j
-                    good = holds(
-                        code, bounds[at], bounds[at + 1], registers, values, known, words,
-                        words_known, stack, stack_known,
-                    )  # fmt: skip
-                    outcome, why = (1, FINAL) if good else (2, FINAL)
-                else:
-                    outcome, why = 2, END
-                if outcome == 2 and late:
-                    if timeouts and why == END:
-                        found, matches = _give(
-                            found, matches, max(seen, i) - 1, p, j + (1 if counts[j] > 0 else 0),
-                            ts, limit, registers, counts, amounts, numbers,
-                        )  # fmt: skip
-                    why = -1
+                ends = j == last and counts[j] > 0
+                tests += ends
+                good = ends and _final(rows, pattern, j, attempt)
+                reason = TIME if late else CONDITION if ends else END
+                if late and pattern.timeouts and not ends:
+                    found, matches = _give(
+                        found,
+                        matches,
+                        max(seen, i) - 1,
+                        p,
+                        j + (counts[j] > 0),
+                        rows.ts,
+                        limit,
+                        attempt,
+                    )
             else:
                 tests += 1
-                if i < seen:
-                    again += 1
-                else:
-                    seen = i + 1
-                taken = (mask[i] >> j) & 1 == 1
-                if taken and bounds[j] == bounds[j + 1]:
-                    registers[2 * j + 1] = i
-                    if counts[j] == 0:
-                        registers[2 * j] = i
-                    counts[j] += 1
-                    _tally(tally, j, i, registers[2 * j], values, known, amounts, numbers)
-                elif taken:
-                    before = registers[2 * j + 1]
-                    registers[2 * j + 1] = i
-                    if counts[j] == 0:
-                        registers[2 * j] = i
-                    saved_amounts[:] = amounts
-                    saved_numbers[:] = numbers
-                    _tally(tally, j, i, registers[2 * j], values, known, amounts, numbers)
-                    _value_tallies(tally, amounts, numbers, words, words_known)
-                    taken = holds(
-                        code, bounds[j], bounds[j + 1], registers, values, known, words,
-                        words_known, stack, stack_known,
-                    )  # fmt: skip
-                    if taken:
-                        counts[j] += 1
-                    else:
-                        registers[2 * j + 1] = before
-                        if counts[j] == 0:
-                            registers[2 * j] = -1
-                        amounts[:] = saved_amounts
-                        numbers[:] = saved_numbers
-                if taken:
+                again += i < seen
+                seen = max(seen, i + 1)
+                if _takes(rows, pattern, i, j, attempt):
                     going = True
-                    if not stars[j]:
-                        if j == elements - 1:
-                            outcome = 1
-                        else:
-                            j += 1
-                    if outcome == 0:
-                        i += 1
-                elif stars[j] and counts[j] > 0:
-                    good = True
-                    at = elements + j
-                    if bounds[at] < bounds[at + 1]:
-                        tests += 1
-                        _value_tallies(tally, amounts, numbers, words, words_known)
-                        good = holds(
-                            code, bounds[at], bounds[at + 1], registers, values, known, words,
-                            words_known, stack, stack_known,
-                        )  # fmt: skip
+                    sure = sure if (rows.mask[i] >> SURE) & 1 else min(sure, j)
+                    good = j == last and not pattern.stars[j]
                     if not good:
-                        outcome, why = 2, FINAL
-                    elif j == elements - 1:
-                        outcome = 1
-                    else:
+                        j += not pattern.stars[j]
+                        i += 1
+                        continue
+                elif counts[j] > 0:
+                    tests += pattern.bounds[last + 1 + j] < pattern.bounds[last + 2 + j]
+                    good = _final(rows, pattern, j, attempt)
+                    if good and j < last:
                         j += 1
+                        continue
                 elif not going:
                     i += 1
+                    continue
                 else:
-                    outcome = 2
-            if outcome == 0:
-                continue
-            if outcome == 1:
-                furthest = max(min(i, end - 1) if not late else i - 1, seen - 1)
+                    good = False
+            if good:
+                furthest = max(i - 1 if late else min(i, end - 1), seen - 1)
                 found, matches = _give(
-                    found, matches, furthest, p, elements, ts, limit,
-                    registers, counts, amounts, numbers,
-                )  # fmt: skip
-                if i < end and not stars[elements - 1]:
-                    i += 1
-                _reset(registers, counts, amounts, numbers)
-                going, j = False, 0
-                continue
-            i, j = _restart(
-                restarts[why, j] if why >= 0 else 1 << NEXT, resumes[max(why, 0), j],
-                why >= 0, i, j, live, end, registers, counts, stars,
-            )  # fmt: skip
+                    found, matches, furthest, p, last + 1, rows.ts, limit, attempt
+                )
+                i += not pattern.stars[last]
+                _reset(attempt)
+                j, sure = 0, last + 1
+            else:
+                i, j, sure = _restart(
+                    rows, pattern.tally, skips, reason, i, end, live, j, sure, attempt
+                )
             going = j > 0 or counts[0] > 0
-            if not going:
-                _reset(registers, counts, amounts, numbers)
-        # what is kept for the next step
-        state[p, 0], state[p, 1] = j, 1 if going else 0
-        floor = end
-        if going:
-            floor = max(live, _floor(keeps[j], end, registers, counts))
-            if trims:
-                while floor < end and mask[floor] & 1 == 0:
-                    floor += 1
-        live_from[p] = floor
-        behind = position[end - 1] + 1 if end > begin else 0
-        state[p, 2] = position[floor] if floor < end else behind
-        for k in range(elements):
-            state[p, HEAD + k] = counts[k] if going else 0
-            for side in range(2):
-                row = registers[2 * k + side]
-                there = going and row >= 0
-                state[p, HEAD + elements + 2 * k + side] = position[row] if there else -1
-                if there:
-                    kept[row] = True
-        for t in range(tallies):
-            state[p, HEAD + 3 * elements + 2 * t] = amounts[t] if going else 0
-            state[p, HEAD + 3 * elements + 2 * t + 1] = numbers[t] if going else 0
-        _reset(registers, counts, amounts, numbers)
+        live_from[p] = _leave(
+            rows, skips, state[p], live, begin, end, j, going, sure, kept, attempt
+        )
     counters[0] += tests
     counters[1] += again
     return found[:matches], kept, live_from
 
 
+@native
+def _attempt(elements, tallies):
+    return Attempt(
+        np.full(2 * elements, -1, np.int64),
+        np.zeros(elements, np.int64),
+        np.zeros(tallies, np.int64),
+        np.zeros(tallies, np.int64),
+        np.zeros(tallies, np.int64),
+        np.zeros(tallies, np.int64),
+        np.zeros(tallies, np.int64),
+        np.zeros(tallies, np.bool_),
+        np.zeros(64, np.int64),
+        np.zeros(64, np.bool_),
+    )
+
+
 @inlined
-def _reset(registers, counts, amounts, numbers):
-    registers[:] = -1
-    counts[:] = 0
-    amounts[:] = 0
-    numbers[:] = 0
+def _reset(attempt):
+    attempt.registers[:] = -1
+    attempt.counts[:] = 0
+    attempt.amounts[:] = 0
+    attempt.numbers[:] = 0
 
 
 @native
-def _floor(bits, end, registers, counts):
-    """The first row at which another attempt may begin."""
-    if bits & (1 << NEXT):
-        return registers[0] + 1
-    if bits & 1 and counts[0] > 1:
-        return registers[0] + 1
-    for k in range(1, len(counts)):
-        if bits & (1 << k) and counts[k] > 0:
-            return registers[2 * k]
+def _take_up(rows, state, begin, end, attempt):
+    """The attempt that the state of a partition tells of, from where on rows are there for another,
+    and how many spans are sure."""
+    elements = len(attempt.counts)
+    position = rows.position[begin:end]
+    _reset(attempt)
+    for k in range(elements):
+        attempt.counts[k] = state[HEAD + k]
+        if state[HEAD + k] > 0:
+            for side in range(2):
+                place = state[HEAD + elements + 2 * k + side]
+                attempt.registers[2 * k + side] = begin + np.searchsorted(position, place)
+    for t in range(len(attempt.amounts)):
+        attempt.amounts[t] = state[HEAD + 3 * elements + 2 * t]
+        attempt.numbers[t] = state[HEAD + 3 * elements + 2 * t + 1]
+    going = state[1] == 1
+    sure = state[3] if going else elements
+    return state[0], going, begin + np.searchsorted(position, state[2]), sure
+
+
+@native
+def _leave(rows, skips, state, live, begin, end, j, going, sure, kept, attempt):
+    """Note the attempt in the state of its partition; give the first row that is kept with all
+    that follow it. Rows that elements begin or end with are kept beside."""
+    registers, counts = attempt.registers, attempt.counts
+    elements = len(counts)
+    floor = end
+    if going:
+        floor = max(live, _floor(skips, end, j, sure, registers, counts))
+        if skips.trims:
+            while floor < end and rows.mask[floor] & 1 == 0:
+                floor += 1
+    behind = rows.position[end - 1] + 1 if end > begin else state[2]
+    state[0], state[1], state[3] = j, 1 if going else 0, sure
+    state[2] = rows.position[floor] if floor < end else behind
+    for k in range(elements):
+        state[HEAD + k] = counts[k] if going else 0
+        for side in range(2):
+            row = registers[2 * k + side]
+            there = going and row >= 0
+            state[HEAD + elements + 2 * k + side] = rows.position[row] if there else -1
+            if there:
+                kept[row] = True
+    for t in range(len(attempt.amounts)):
+        state[HEAD + 3 * elements + 2 * t] = attempt.amounts[t] if going else 0
+        state[HEAD + 3 * elements + 2 * t + 1] = attempt.numbers[t] if going else 0
+    return floor
+
+
+@inlined
+def _is_late(rows, pattern, i, end, now, attempt):
+    last = rows.ts[attempt.registers[0]] + pattern.within
+    return rows.ts[i] > last if i < end else pattern.timeouts and now > last
+
+
+@native
+def _final(rows, pattern, j, attempt):
+    """Whether a star that has ended meets what is asked of it then."""
+    at = len(pattern.stars) + j
+    return pattern.bounds[at] == pattern.bounds[at + 1] or _holds(rows, pattern, at, attempt)
+
+
+@inlined
+def _holds(rows, pattern, at, attempt):
+    _value_tallies(
+        pattern.tally, attempt.amounts, attempt.numbers, attempt.words, attempt.words_known
+    )
+    return holds(
+        pattern.code,
+        pattern.bounds[at],
+        pattern.bounds[at + 1],
+        attempt.registers,
+        rows.values,
+        rows.known,
+        attempt.words,
+        attempt.words_known,
+        attempt.stack,
+        attempt.stack_known,
+    )
+
+
+@inlined
+def _takes(rows, pattern, i, j, attempt):
+    """Whether an element takes a row; if so, it is counted in."""
+    if (rows.mask[i] >> j) & 1 == 0:
+        return False
+    if pattern.bounds[j] == pattern.bounds[j + 1]:
+        _count(rows, pattern, i, j, attempt)
+        return True
+    return _takes_if(rows, pattern, i, j, attempt)
+
+
+@inlined
+def _count(rows, pattern, i, j, attempt):
+    registers = attempt.registers
+    registers[2 * j + 1] = i
+    if attempt.counts[j] == 0:
+        registers[2 * j] = i
+    attempt.counts[j] += 1
+    if len(attempt.amounts) > 0:
+        _tally(
+            pattern.tally, j, i, registers[2 * j], rows.values, rows.known,
+            attempt.amounts, attempt.numbers,
+        )  # fmt: skip
+
+
+@native
+def _takes_if(rows, pattern, i, j, attempt):
+    """The same with conditions that look at other rows, and at aggregates with the row in them."""
+    before = attempt.registers[2 * j + 1]
+    attempt.saved_amounts[:] = attempt.amounts
+    attempt.saved_numbers[:] = attempt.numbers
+    _count(rows, pattern, i, j, attempt)
+    if _holds(rows, pattern, j, attempt):
+        return True
+    attempt.counts[j] -= 1
+    attempt.registers[2 * j + 1] = before
+    if attempt.counts[j] == 0:
+        attempt.registers[2 * j] = -1
+    attempt.amounts[:] = attempt.saved_amounts
+    attempt.numbers[:] = attempt.saved_numbers
+    return False
+
+
+@native
+def _floor(skips, end, j, sure, registers, counts):
+    """The first row at which another attempt may begin if this one fails."""
+    taken = 1 if counts[j] > 0 else 0
+    lines = skips.floor_index[taken, j, min(sure, j + taken)]
+    for at in range(lines[0], lines[1]):
+        span, offset = skips.floors[at]
+        if span == NEXT:
+            return registers[0] + 1
+        if counts[span] > min(offset, 1):
+            return _row_of(registers, span, offset)
     return end
 
 
 @native
-def _restart(bits, resume, here, i, j, live, end, registers, counts, stars):
-    """Where the next attempt goes on, and at which element; its registers, if some are known.
+def _restart(rows, tally, skips, reason, i, end, live, j, sure, attempt):
+    """Where the next attempt goes on, and at which element, and how many spans of it are sure."""
+    registers, counts = attempt.registers, attempt.counts
+    elements, taken = len(counts), 1 if counts[j] > 0 else 0
+    level = min(sure, j + taken)
+    if level == j + taken and reason == CONDITION and i < end:
+        level += (rows.mask[i] >> SURE) & 1
+    lines = skips.index[reason, taken, j, level]
+    row = i
+    for at in range(lines[0], lines[1]):
+        move = skips.moves[at]
+        span = move[0]
+        if span == NEXT:
+            row = registers[0] + 1
+        elif span < 0:
+            row = i if span == HERE else min(i + 1, end)
+        elif counts[span] > (0, 2, 1)[move[1]]:
+            row = _row_of(registers, span, move[1])
+            if move[2] != NEXT and _is_there(rows.position, registers, live, row, span, move[1]):
+                row = i if move[2] == HERE else registers[2 * move[2]]
+                _take_over(move, tally, attempt)
+                return row, move[3], elements if sure == elements else 0
+        else:
+            continue
+        break
+    _reset(attempt)
+    return max(row, live), 0, elements
 
-    `resume` is the element of this attempt in which the next begins with elements that are known,
-    times 64, and their number. `here` says that the attempt failed at row i.
-    """
-    k, known = resume >> 6, resume & 63
-    floor = _floor(bits, end, registers, counts)
-    if floor == end and here:
-        floor = i if bits & (1 << SAME) else i + 1
-    if known > 0 and floor == registers[2 * k] and floor >= live:
-        for m in range(known):
-            registers[2 * m] = registers[2 * (k + m)]
-            registers[2 * m + 1] = registers[2 * (k + m) + 1]
-            counts[m] = counts[k + m]
-        for m in range(known, len(counts)):
-            registers[2 * m] = registers[2 * m + 1] = -1
-            counts[m] = 0
-        return i, known - 1 if stars[known - 1] else known
-    counts[:] = 0
-    registers[:] = -1
-    return max(floor, live), 0
+
+@inlined
+def _row_of(registers, span, offset):
+    return registers[2 * span + 1] if offset == 2 else registers[2 * span] + offset
+
+
+@inlined
+def _is_there(position, registers, live, row, span, offset):
+    """Whether a row and those behind it are here; others may lie in its place."""
+    return row >= live and (offset != 1 or position[row] == position[registers[2 * span]] + offset)
 
 
 @native
-def _give(found, matches, row, p, reached, ts, limit, registers, counts, amounts, numbers):
+def _take_over(move, tally, attempt):
+    """The rows of an attempt of which those of some elements are known from the one before it."""
+    registers, counts = attempt.registers.copy(), attempt.counts.copy()
+    amounts, numbers = attempt.amounts.copy(), attempt.numbers.copy()
+    _reset(attempt)
+    for k in range(move[4]):
+        span, offset, upto, single = move[MOVE + KNOWN * k : MOVE + KNOWN * (k + 1)]
+        begin = _row_of(registers, span, offset)
+        attempt.registers[2 * k] = begin
+        attempt.registers[2 * k + 1] = begin if single else registers[2 * upto + 1]
+        before = (0, 1, counts[span] - 1)[offset]
+        attempt.counts[k] = 1 if single else counts[span : upto + 1].sum() - before
+    for t in range(len(amounts)):
+        source = move[MOVE + KNOWN * len(counts) + t]
+        if source == 1:
+            attempt.numbers[t] = attempt.counts[tally[t, 0]]
+        elif source > 1:
+            attempt.amounts[t] = amounts[source - 2]
+            attempt.numbers[t] = numbers[source - 2]
+
+
+@native
+def _give(found, matches, row, p, reached, ts, limit, attempt):
     """Note a match, decided by a row or by a limit of time, whichever is later.
 
     There is room for twice as many when it is full."""
@@ -314,12 +429,13 @@ def _give(found, matches, row, p, reached, ts, limit, registers, counts, amounts
         larger = np.empty((2 * matches, found.shape[1]), np.int64)
         larger[:matches] = found
         found = larger
+    counts, amounts, numbers = attempt.counts, attempt.amounts, attempt.numbers
     elements, tallies = len(counts), len(amounts)
     line = found[matches]
     by_time = limit > ts[row]
     line[0], line[1], line[2] = -1 if by_time else row, p, reached
     line[3] = limit if by_time else ts[row]
-    line[OUT : OUT + 2 * elements] = registers
+    line[OUT : OUT + 2 * elements] = attempt.registers
     line[OUT + 2 * elements : OUT + 3 * elements] = counts
     for t in range(tallies):
         line[OUT + 3 * elements + 2 * t] = amounts[t]
