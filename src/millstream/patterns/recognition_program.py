@@ -88,6 +88,25 @@ class Program:
                 waiting += self._ways[line]
         return found
 
+    def next_takes(self, line: int) -> list[tuple[int, str]]:
+        """The lines that can take the next row, or complete the pattern, in the order in which
+        they are tried; with the anchors on the way."""
+        found, seen = list[tuple[int, str]](), set[tuple[int, str]]()
+        waiting = [(line, "")]
+        while waiting:
+            line, anchors = waiting.pop()
+            if (line, anchors) in seen or line == FAIL:
+                continue
+            seen.add((line, anchors))
+            op, a, b, _ = self.lines[line].tolist()
+            if op in (TAKE, DONE):
+                found.append((line, anchors))
+            elif op == SPLIT:
+                waiting += [(b, anchors), (a, anchors)]
+            else:
+                waiting.append((a, f"{anchors}{'^' if op == START else '$'} "))
+        return found
+
     def variable(self, line: int) -> int:
         return int(self.lines[line, 1])
 
@@ -103,6 +122,7 @@ class Program:
             self._ways, {i for i, (op, a, _, _) in enumerate(lines) if op == TAKE and depends[a]}
         )
         ways_in = np.zeros(len(lines), np.int64)
+        ways_in[self.entry] = 1
         for line in self.reachable([self.entry]):
             for way in self._ways[line]:
                 ways_in[way] += 1
