@@ -26,6 +26,11 @@ CASES = [
         "SELECT * FROM s [session 90 seconds], t [Partition By a, t.b Session 5], u [Tumble 3]",
         "SELECT * FROM s [SESSION 90 SECONDS], t [PARTITION BY a, t.b SESSION 5], u [TUMBLE 3]",
     ),
+    ("SELECT * FROM ℜ(s) x, r(t.late)", "SELECT * FROM R(s) AS x, R(t.late)"),
+    (
+        'SELECT * FROM ℜ_minutes(s) AS x (a), R (t, "two words") [Now]',
+        'SELECT * FROM R(s, minutes) AS x(a), R(t, "two words") [NOW]',
+    ),
     ("Istream(SELECT a FROM s [Now])", "ISTREAM(SELECT a FROM s [NOW])"),
     (
         "Istream(SELECT a FROM s UNION ALL SELECT b FROM t)",

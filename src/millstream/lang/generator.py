@@ -18,6 +18,7 @@ from millstream.lang.nodes import (
     PatternSequence,
     PatternVariable,
     Previous,
+    RelationOf,
     SequenceElement,
     SequencePattern,
     StarOf,
@@ -56,6 +57,7 @@ class Generator(SqlGenerator):
         StarOf: lambda self, node: "*" + ".".join(self.parts_sql(node)),
         Previous: lambda self, node: f"{self.sql(node, 'this')}.previous",
         TypeName: lambda self, node: node.name,
+        RelationOf: lambda self, node: "",
         MatchPattern: lambda self, node: self.matchpattern_sql(node),
         SubsetOf: lambda self, node: self.subsetof_sql(node),
         Tense: lambda self, node: f"{'FINAL' if node.final else 'RUNNING'} {self.sql(node.this)}",
@@ -80,7 +82,10 @@ class Generator(SqlGenerator):
         return self.prepend_ctes(expression, sql)
 
     def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        return self._windowed(expression, self.table_parts(expression)) + self._joins(expression)
+        name = self.table_parts(expression)
+        if (relation := expression.args.get("relation_of")) is not None:
+            name = f"R({name}{', ' + self.sql(relation.sync) if relation.sync else ''})"
+        return self._windowed(expression, name) + self._joins(expression)
 
     def subquery_sql(self, expression: exp.Subquery, sep: str = " AS ") -> str:
         head = self._windowed(expression, f"({self.sql(expression, 'this')})")

@@ -93,6 +93,20 @@ class ToStream(exp.Expression, exp.Query):
         return self.this.selects
 
 
+class RelationOf(exp.Expression):
+    """`R(S)` or `R(S, sync)` in FROM, in `table.args["relation_of"]` of the name S: the relation
+    that a stream modifies, with the column TS.
+
+    `sync` is the name of the stream at whose time points the relation changes.
+    """
+
+    arg_types = {"sync": False}  # noqa: RUF012
+
+    @property
+    def sync(self) -> exp.Table | None:
+        return self.args.get("sync")
+
+
 class TypeName(exp.Expression):
     """The canonical text of a type, such as `decimal(10,2)`, under CAST; read it with `.name`."""
 

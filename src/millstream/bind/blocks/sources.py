@@ -119,6 +119,12 @@ class From:
                 return query, query.columns, ""
             case exp.Table(this=exp.Anonymous() as call):
                 return self._function(call)
+            case exp.Table() if (relation := node.args.get("relation_of")) is not None:
+                raise MillstreamError(
+                    "R(…) cannot stand in a block",
+                    place_of(relation, self.text),
+                    hint="Blocks read tables: give what is needed as an argument.",
+                )
             case exp.Table():
                 return self._table(node)
         raise MillstreamError("this cannot stand in FROM", place_of(node, self.text))

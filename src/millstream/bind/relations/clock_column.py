@@ -24,8 +24,13 @@ CLOCK = Call("timestamp_micros", (Column(INSTANT, INTEGER),), TIMESTAMP)
 
 def names_clock(select: exp.Select, alias: str) -> bool:
     """Whether a query, or one inside of it, names the column of the entry of that alias."""
+    return names_column(select, CURRENT_TIME, alias)
+
+
+def names_column(select: exp.Select, name: str, alias: str) -> bool:
+    """The same of any column."""
     return any(
-        column.name.lower() == CURRENT_TIME and column.table.lower() in ("", alias.lower())
+        column.name.lower() == name.lower() and column.table.lower() in ("", alias.lower())
         for column in (*select.find_all(exp.Column), *_merged(select))
     )
 

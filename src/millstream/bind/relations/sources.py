@@ -19,12 +19,14 @@ from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
 from millstream.bind.relations.recognize import Recognizing
+from millstream.bind.relations.relation_of import no_relation_of, reads_arrived, relation_of
 from millstream.bind.relations.sequences import Sequences
+from millstream.bind.relations.synchronized import synchronized
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
 from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, View, kind_of
 from millstream.errors import MillstreamError, Notice
-from millstream.lang import StreamWindow, name_place_of, place_of
+from millstream.lang import RelationOf, StreamWindow, name_place_of, place_of
 from millstream.operators import Hop, Istream, Session, Stamp, Unbounded
 
 
@@ -51,6 +53,8 @@ class Sources:
     """The sequences in FROM."""
     names_clock: Callable[[str], bool] = lambda alias: False
     """Whether the query names the column `current_time`, of the entry of that alias."""
+    reads_arrived: Callable[[exp.Expr, str], bool] = lambda node, alias: True
+    """Whether the query reads the column TS of an entry R(…) of FROM with that alias."""
 
     def bind(self, select: exp.Select) -> Joined | None:
         """The input plan and the names it offers; None without FROM."""
@@ -58,6 +62,7 @@ class Sources:
         if clause is None:
             return None
         self.names_clock = partial(names_clock, select)
+        self.reads_arrived = partial(reads_arrived, select)
         self.sequences = Sequences(select, self.text, self.catalog, self.notices)
         joined = self._joined(clause.this, select, select.args.get("where"))[0]
         return replace(joined, steering=tuple(self.sequences.taken))
@@ -130,6 +135,9 @@ class Sources:
         if isinstance(node, exp.Table):
             found = self._find(node)
             alias, described = node.alias or found.name, f'{kind_of(found)} "{found.name}"'
+            relation = node.args.get("relation_of")
+            if isinstance(found, Table) and relation is not None:
+                raise no_relation_of(found, place_of(relation, self.text))
             if isinstance(found, Table) and node.args.get("recognize") is not None:
                 return self._recognized(node, found.relation(), described)
             if isinstance(found, Table) and node.args.get("sequence") is not None:
@@ -143,6 +151,8 @@ class Sources:
                 order = declared.order_by or ""
                 hidden = hides_clock(declared, plan) and self.names_clock(alias)
                 plan = with_clock(declared, plan, hidden)
+            if relation is not None:
+                return self._relation_of(relation, node, plan, alias, described)
         elif _is_join(node.this):
             return self._parenthesized(node)
         else:
@@ -165,6 +175,27 @@ class Sources:
             member = hiding(member, lambda plain: self._renamed(plain, node))
         else:
             member = self._renamed(member, node)
+        return Entry(described, node, Scope((member,)), plan, streams=streams)
+
+    def _relation_of(
+        self, relation: RelationOf, node: exp.Table, plan: Node, alias: str, described: str
+    ) -> Entry:
+        """R(S), perhaps synchronized: a relation with the column TS."""
+        streams = int(plan.is_stream)
+        plan = relation_of(plan, self.reads_arrived(node, alias))
+        if (sync := relation.sync) is not None:
+            name = f"{sync.db}.{sync.name}" if sync.db else sync.name
+            self._find(sync)
+            place = place_of(sync, self.text)
+            plan = synchronized(plan, name, self.catalog, described, place)
+        described = f"R({node.name})"
+        if node.args.get("sequence") is not None:
+            return self._sequence(node, plan, member_of(alias, plan), described)
+        if node.args.get("recognize") is not None:
+            return self._recognized(node, plan, described)
+        if (window := node.args.get("stream_window")) is not None:
+            plan = self._windowed(plan, window, described, alias)
+        member = self._renamed(member_of(alias, plan), node)
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _sequence(self, node: exp.Expr, plan: Node, member: Member, described: str) -> Entry:
@@ -271,13 +302,6 @@ class Sources:
         if isinstance(inner, exp.Anonymous):
             known = [v.any.name for v in self.catalog.routines.values() if v.function is not None]
             raise no_such_function(inner.name, known).at(name_place_of(inner, self.text))
-        if name.upper() in ("R", "ℜ", "ℜ_SYNC"):
-            inner = call.expressions[0].name if call.expressions else "bids"
-            return MillstreamError(
-                f"{name.upper()}(…) in FROM is not supported yet",
-                place,
-                hint=f"Write the stream with a window: {inner} [Rows 1].",
-            )
         if name.upper() == "STREAM" and len(call.expressions) == 1:
             return MillstreamError(
                 "STREAM(…) is not part of the language",

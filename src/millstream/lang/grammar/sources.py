@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.grammar.core import Core
+from millstream.lang.nodes import RelationOf
 
 
 class Sources(Core):
@@ -56,16 +57,69 @@ class Sources(Core):
         self.refuse_clause_not_yet()
         if self._at_table_over():
             return self._parse_table_over()
+        if self._at_relation_of():
+            return self._parse_relation_of()
         if self._next.token_type == TokenType.L_PAREN and (call := self._parse_function()):
             return self.expression(exp.Table(this=call))
         if self._curr.token_type not in {*self.ID_VAR_TOKENS, TokenType.IDENTIFIER}:
             self.expect("the name of a stream, table or view")
+        return self._parse_plain_name()
+
+    def _parse_plain_name(self) -> exp.Table:
+        """Take `s`, or `s.late`."""
         parts = [self._identifier_expression(self.read_name(), self._is_quoted())]
         while self._match(TokenType.DOT):
             parts.append(self._identifier_expression(self.read_name(), self._is_quoted()))
         if len(parts) > 2:
             self.fail("a name has at most two parts", self._prev)
         return self.expression(exp.Table(this=parts[-1], db=parts[0] if parts[1:] else None))
+
+    def _at_relation_of(self) -> bool:
+        """Whether `R(`, `ℜ(` or `ℜ_sync(` comes next."""
+        word = self._curr.text
+        return (
+            self._curr.token_type == TokenType.VAR
+            and self._next.token_type == TokenType.L_PAREN
+            and (word in ("R", "r", "ℜ") or word.startswith("ℜ_"))
+        )
+
+    def _parse_relation_of(self) -> exp.Table:
+        """Take `R(s)`, `R(s, sync)` or `ℜ_sync(s)`: the relation that a stream modifies."""
+        first = self._curr
+        self._advance(2)
+        written = first.text[2:]
+        sync = self._name_in_word(first, written) if written else None
+        table = self._parse_name_in_relation("the name of a stream or view", first)
+        if self._match(TokenType.COMMA):
+            if sync is not None:
+                self.fail(
+                    "the relation is synchronized by two streams",
+                    self._prev,
+                    hint=f"Write R({table.name}, {sync.name}).",
+                )
+            sync = self._parse_name_in_relation("the name of a stream of time points", first)
+        self._match_r_paren()
+        relation = self.expression(RelationOf(sync=sync))
+        relation.meta["span"] = (first.start, self._prev.end + 1)
+        table.set("relation_of", relation)
+        return table
+
+    def _parse_name_in_relation(self, what: str, first: Token) -> exp.Table:
+        if self._curr.token_type not in {*self.ID_VAR_TOKENS, TokenType.IDENTIFIER}:
+            self.expect(
+                f"{what} in {first.text}(…)",
+                hint="Give a query a name with CREATE VIEW, and write the name.",
+            )
+        start = self._curr
+        table = self._parse_plain_name()
+        table.meta["span"] = (start.start, self._prev.end + 1)
+        return table
+
+    def _name_in_word(self, token: Token, name: str) -> exp.Table:
+        """The name behind `ℜ_`, which is part of one word."""
+        table = self.expression(exp.Table(this=exp.to_identifier(name)))
+        table.meta["span"] = table.this.meta["span"] = (token.end + 1 - len(name), token.end + 1)
+        return table
 
     def _at_table_over(self) -> bool:
         """Whether `TABLE(s OVER` comes next."""
