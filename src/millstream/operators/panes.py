@@ -33,8 +33,7 @@ COUNT = "#count"
 
 @dataclass(frozen=True, eq=False)
 class Panes(Node):
-    """`f(…) OVER (ROWS n PRECEDING SLIDE m)`, computed in panes: every m-th element of a partition
-    with aggregates over its frame.
+    """`f(…) OVER (ROWS n PRECEDING SLIDE m)` in panes: every m-th element, with its aggregates.
 
     Law: the same elements as of Over. A pane is as many rows as divide both the frame and the
     slide; of each there are the totals, and the rows at the ends that a call asks for. A frame that

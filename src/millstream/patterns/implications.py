@@ -58,7 +58,8 @@ Alternatives = list[list[Goal]]
 def implies(condition: Expression, other: Expression) -> bool:
     """Whether the other is true wherever the condition is.
 
-    >>> from millstream.algebra.types import INTEGER
+    >>> from millstream.algebra.expressions import Column
+    >>> from millstream.algebra.types import BOOLEAN, INTEGER
     >>> x = Column("x", INTEGER)
     >>> above = [Call(">", (x, Literal(n, INTEGER)), BOOLEAN) for n in (1, 2)]
     >>> implies(above[1], above[0]), implies(above[0], above[1])
