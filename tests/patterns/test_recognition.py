@@ -8,7 +8,6 @@ import pytest
 
 from millstream.algebra.expressions import Call, Column, Expression, Literal
 from millstream.algebra.types import BOOLEAN, INTEGER
-from millstream.patterns.machine import Edge
 from millstream.patterns.recognition import Recognition
 from millstream.patterns.recognition_program import Program, TooLarge
 from millstream.patterns.references import Cell
@@ -67,12 +66,3 @@ def test_the_first_order_of_a_permutation_is_tried_first() -> None:
 def test_a_pattern_that_is_too_large_is_refused() -> None:
     with pytest.raises(TooLarge):
         Program.of(regex_of("((A{100}){100}){100}"))
-
-
-def test_the_machine_has_a_state_for_each_row_of_the_pattern() -> None:
-    machine = Recognition(regex_of("^ A+ (B | C)? $"), ONES).machine
-    assert machine.states == ("start", "A", "B", "C")
-    one = 'A: ("last(A).x" = 1)'
-    assert machine.edges[:2] == (Edge(0, 1, f"^ {one}"), Edge(1, 1, one))
-    assert [(edge.source, edge.target) for edge in machine.edges[2:]] == [(1, 2), (1, 3)]
-    assert machine.ends == (1, 2, 3)

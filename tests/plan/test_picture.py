@@ -13,7 +13,7 @@ from millstream.algebra.node import Node, walk
 from millstream.database import Database
 from millstream.errors import MillstreamError
 from millstream.plan.layout import Box, laid_out
-from plan.figure import FIGURE, draw
+from plan.figure import FIGURE, MACHINE, draw, draw_machine
 
 SVG = "{http://www.w3.org/2000/svg}"
 SCRIPT = """
@@ -104,6 +104,7 @@ def test_all_queries_in_one(database: Database) -> None:
 
 def test_the_figure_of_the_manual_is_what_is_drawn() -> None:
     assert FIGURE.read_text(encoding="utf-8") == draw(), "make docs draws it anew"
+    assert MACHINE.read_text(encoding="utf-8") == draw_machine(), "make docs draws it anew"
 
 
 def test_a_stage_that_does_not_exist(database: Database) -> None:

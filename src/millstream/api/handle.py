@@ -55,12 +55,16 @@ class QueryHandle:
         return str(self._connection.database.life_of(self._query))
 
     def explain(self, stage: str = "optimized") -> str:
-        """The plan at a stage; "cost" goes by what the job has measured, if it runs or has run."""
+        """The plan at a stage; "cost" goes by what the job has measured, if it runs or has run;
+        "machine" gives the patterns that the query looks for."""
         return self._connection.database.explain(self._query, stage)
 
-    def picture(self, stage: str = "optimized") -> str:
-        """The plan as a picture, SVG text; the colours of its edges are their update patterns."""
-        return self._connection.database.picture([self._query], stage)
+    def picture(self, stage: str = "optimized", form: str = "svg") -> str:
+        """The plan as a picture, SVG text; the colours of its edges are their update patterns.
+
+        The stage "machine" draws the patterns that the query looks for, also as "graphviz".
+        """
+        return self._connection.database.picture([self._query], stage, form)
 
     def subscribe(
         self,

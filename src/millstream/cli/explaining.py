@@ -7,10 +7,13 @@ from pathlib import Path
 from millstream.cli.running import one_of
 from millstream.cli.scripts import load
 from millstream.database import STAGES
+from millstream.database.explaining import has_pattern
 from millstream.engine.holdings import held_in
 from millstream.errors import MillstreamError
 
 NOTHING = "the script registers no query"
+NO_PATTERN = "no query of the script looks for a pattern"
+GRAPHVIZ = (".dot", ".gv")
 OTHER_PICTURES = (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -38,6 +41,11 @@ def explain_script(
             f'--picture draws SVG, and "{picture}" ends in {picture.suffix}',
             hint=f"Write --picture {picture.with_suffix('.svg')}.",
         )
+    if picture is not None and picture.suffix.lower() in GRAPHVIZ and stage != "machine":
+        raise MillstreamError(
+            f'"{picture}" is for Graphviz, and --stage {stage} is drawn as SVG',
+            hint=f"Write --stage machine, or --picture {picture.with_suffix('.svg')}.",
+        )
     database = load(script, settings, lambda text: None, statements, checkpoint, python=python)
     if checkpoint is not None:
         held = held_in(checkpoint, database.job())
@@ -45,13 +53,21 @@ def explain_script(
     asked = list(database.queries.values()) if query is None else [database.find_query(query)]
     if not asked:
         return NOTHING
+    if stage == "machine" and query is None:
+        asked = [one for one in asked if has_pattern(database.plan_of(one, "optimized"))]
+        if not asked:
+            return NO_PATTERN
     if picture is None:
-        shown = "optimized" if stage == "legend" else stage
-        plans = [database.explain(one, shown) for one in asked]
+        drawn = "optimized" if stage == "legend" else stage
+        plans = [database.explain(one, drawn) for one in asked]
         wanted = legend or stage == "legend"
-        return "\n\n".join([*plans, database.legend(asked, shown)] if wanted else plans)
-    _write(picture, database.picture(asked, stage))
-    return f"{len(asked)} plan{'s' if len(asked) > 1 else ''} drawn into {picture}"
+        if not wanted or stage == "machine":
+            return "\n\n".join(plans)
+        return "\n\n".join([*plans, database.legend(asked, drawn)])
+    form = "graphviz" if picture.suffix.lower() in GRAPHVIZ else "svg"
+    _write(picture, database.picture(asked, stage, form))
+    what = "machine" if stage == "machine" else "plan"
+    return f"{len(asked)} {what}{'s' if len(asked) > 1 else ''} drawn into {picture}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -167,7 +167,8 @@ def explain(
     script: Script = None,
     execute: Statements = None,
     stage: Annotated[
-        str, typer.Option(help="bound, optimized, physical, patterns, state, cost or legend.")
+        str,
+        typer.Option(help="bound, optimized, physical, patterns, state, cost, legend or machine."),
     ] = "optimized",
     query: Annotated[
         str | None, typer.Option(help="Only the query of this name.", metavar="NAME")

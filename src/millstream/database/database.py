@@ -223,9 +223,9 @@ class Database:
         """What the words mean that occur in the plans of queries at a stage."""
         return self._explainer.legend(queries, stage)
 
-    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
-        """The plans of queries at a stage as one SVG."""
-        return self._explainer.picture(queries, stage)
+    def picture(self, queries: Iterable[Query], stage: str = "optimized", form: str = "svg") -> str:
+        """The plans of queries at a stage as one SVG; machines also as "graphviz"."""
+        return self._explainer.picture(queries, stage, form)
 
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""

@@ -365,4 +365,7 @@ class Draft:
         else:
             query = found_query(statement.name or "", contents)
         stage = (statement.stage or "optimized").lower()
-        return Explainer(contents.settings, self.held()).explain(query, stage)
+        explainer = Explainer(contents.settings, self.held())
+        if statement.form == "text":
+            return explainer.explain(query, stage)
+        return explainer.picture([query], stage, statement.form)

@@ -19,6 +19,9 @@ from millstream.plan.alternatives import Chooser
 from millstream.plan.annotate import with_patterns, with_reasons
 from millstream.plan.explain_cost import cost_text
 from millstream.plan.legend import legend_of, legend_of_operators
+from millstream.plan.machine_graph import machine_graph
+from millstream.plan.machine_picture import machine_picture
+from millstream.plan.machine_text import Shown, machine_text, shown
 from millstream.plan.picture import Drawing, picture
 from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
@@ -46,6 +49,8 @@ class Explainer:
                 title, body = "update patterns", with_reasons(self.plan_of(query, stage))
             case "cost":
                 title, body = "cost", self._cost_of(query)
+            case "machine":
+                title, body = "machine", machine_text(self._machines_of(query))
             case "legend":
                 plan = with_patterns(self.plan_of(query, "optimized"))
                 title, body = "optimized plan", f"{plan}\n{self.legend([query])}"
@@ -61,9 +66,17 @@ class Explainer:
             return legend_of_operators(self.plan_of(query, "physical") for query in queries)
         return legend_of(self.plan_of(query, stage) for query in queries)
 
-    def picture(self, queries: Iterable[Query], stage: str = "optimized") -> str:
-        """The plans of queries at a stage as one SVG."""
+    def picture(self, queries: Iterable[Query], stage: str = "optimized", form: str = "svg") -> str:
+        """The plans of queries at a stage as one SVG; machines also as "graphviz"."""
         stage = checked_stage(stage)
+        if checked_form(form, stage) == "graphviz":
+            asked = list(queries)
+            patterns = (one for query in asked for one in self._machines_of(query))
+            return machine_graph(", ".join(query.name for query in asked), patterns)
+        if stage == "machine":
+            return machine_picture(
+                [(f"{q.name}: {q.form}", q.text, self._machines_of(q)) for q in queries]
+            )
         kind = PLAN_DRAWN.get(stage, stage)
         return picture(
             [
@@ -71,6 +84,17 @@ class Explainer:
                 for q in queries
             ]
         )
+
+    def _machines_of(self, query: Query) -> list[Shown]:
+        """The patterns that a query looks for."""
+        found = shown(self.plan_of(query, "optimized"), self.settings.search == "ops")
+        if not found:
+            raise MillstreamError(
+                "the query looks for no pattern",
+                hint="EXPLAIN MACHINE is for sequences, PARTITION BY k AS (X, *Y), and for "
+                "MATCH_RECOGNIZE.",
+            )
+        return found
 
     def plan_of(self, query: Query, stage: str) -> Node:
         """The plan of a query as it is written, optimized, or carried out."""
@@ -106,6 +130,11 @@ class Explainer:
         return cost_text(root, query.views, running, statistics, query.domain, settings)
 
 
+def has_pattern(plan: Node) -> bool:
+    """Whether a plan looks for a pattern, which has a machine to show."""
+    return bool(shown(plan))
+
+
 def asks_for_the_legend(name: str | None, contents: Contents) -> bool:
     """Whether it is `EXPLAIN LEGEND`; a query of that name would be explained instead."""
     return (name or "").lower() == "legend" and contents.queries.find("legend") is None
@@ -139,3 +168,19 @@ def checked_stage(stage: str) -> str:
             hint=f'Did you mean "{near}"?' if near else f"Write one of {', '.join(STAGES)}.",
         )
     return stage.lower()
+
+
+FORMS = ("svg", "graphviz")
+
+
+def checked_form(form: str, stage: str) -> str:
+    """The form of a picture."""
+    if form.lower() not in FORMS:
+        raise MillstreamError(
+            f'form "{form}" of a picture does not exist', hint=f"Write one of {', '.join(FORMS)}."
+        )
+    if form.lower() == "graphviz" and stage != "machine":
+        raise MillstreamError(
+            f'stage "{stage}" is drawn as SVG only', hint="Graphviz is for the stage machine."
+        )
+    return form.lower()

@@ -120,12 +120,13 @@ class Knowledge:
         self, condition: Expression, element: int, taken: tuple[Taken, ...], is_first: bool
     ) -> bool | None:
         """Whether a condition of an element holds for other tuples of elements, the first of its
-        own among them or not; None if that is not known."""
+        own among them or not; None if that is not known. Of tuples that cannot be, it is said that
+        they do not: an attempt that comes to them is followed no further."""
         about = self._of(condition, taken)
         facts = self._needed(about, self._limits(element, taken[element], is_first))
-        if impossible([*facts, (about, Sense.NOT_TRUE)]):
-            return True
-        return False if impossible([*facts, (about, Sense.TRUE)]) else None
+        if impossible([*facts, (about, Sense.TRUE)]):
+            return False
+        return True if impossible([*facts, (about, Sense.NOT_TRUE)]) else None
 
     def named_by(self, condition: Expression) -> frozenset[int]:
         """The elements that a condition names."""

@@ -20,7 +20,6 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.types import STRING
 from millstream.patterns.classifiers import MATCH_NUMBER, classified, ranked, variable_of
-from millstream.patterns.machine import Edge, Machine
 from millstream.patterns.recognition_program import TAKE, Program, least_rows
 from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
 from millstream.patterns.recognition_search import (
@@ -202,28 +201,6 @@ class Recognition:
         after = program.reachable(program.lines[line, 2] for line in firsts)
         takes = [line for line in after if program.lines[line, 0] == TAKE]
         return self.skip == "first" or not any(map(is_target, takes))
-
-    @cached_property
-    def machine(self) -> Machine:
-        """A state for the beginning, and one for each place in the pattern that has taken a row."""
-        program, tests = self.program, dict(self.defines)
-        numbers, states, edges, ends = dict[int, int](), ["start"], list[Edge](), list[int]()
-        waiting = [(0, program.entry)]
-        while waiting:
-            source, line = waiting.pop(0)
-            for take, anchors in program.next_takes(line):
-                if program.lines[take, 0] != TAKE:
-                    ends.append(source)
-                    continue
-                name = self.variables[program.variable(take)]
-                if take not in numbers:
-                    numbers[take] = len(states)
-                    states.append(name)
-                    waiting.append((numbers[take], int(program.lines[take, 2])))
-                condition = tests.get(name, TRUE)
-                asked = "" if condition == TRUE else f": {condition}"
-                edges.append(Edge(source, numbers[take], f"{anchors}{name_text(name)}{asked}"))
-        return Machine(tuple(states), tuple(edges), tuple(dict.fromkeys(ends)))
 
     def columns(self, gives: Iterable[str]) -> tuple[frozenset[str], frozenset[tuple[str, int]]]:
         """The columns of rows that are read for some results; none are read some tuples on."""

@@ -78,13 +78,13 @@ def picture(drawings: Sequence[Drawing]) -> str:
     size = f'viewBox="0 0 {width:.0f} {y:.0f}" width="{width:.0f}" height="{y:.0f}"'
     ground = f'<rect class="ground" width="{width:.0f}" height="{y:.0f}"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
-    title = f"<title>Plans of {_plain(', '.join(d.title for d in drawings))}</title>"
+    title = f"<title>Plans of {plain(', '.join(d.title for d in drawings))}</title>"
     return "\n".join([head, title, f"<style>{_style()}</style>", ground, *parts, "</svg>"]) + "\n"
 
 
 def _style() -> str:
-    light = _ground(LIGHT) + [_painted(p, k.light, k.letters) for p, k in LOOKS.items()]
-    dark = _ground(DARK) + [_painted(p, k.dark, DARK[0]) for p, k in LOOKS.items()]
+    light = ground_style(LIGHT) + [_painted(p, k.light, k.letters) for p, k in LOOKS.items()]
+    dark = ground_style(DARK) + [_painted(p, k.dark, DARK[0]) for p, k in LOOKS.items()]
     lines = [
         f".{p.name} path {{ stroke-width: {k.width}; stroke-dasharray: {k.dashes}; }}"
         for p, k in LOOKS.items()
@@ -93,7 +93,8 @@ def _style() -> str:
     return "\n".join([SHAPES, *lines, *light, seen_in_the_dark, *dark, "}"])
 
 
-def _ground(colours: tuple[str, ...]) -> list[str]:
+def ground_style(colours: tuple[str, ...]) -> list[str]:
+    """The colours of the ground, of boxes and of words."""
     ground, box, border, name, words = colours
     return [
         f".ground {{ fill: {ground}; }}",
@@ -127,9 +128,9 @@ def _drawn(drawing: Drawing, top: Box, y: float) -> str:
     """The heading, the answer, the edges and the boxes of one plan."""
     caption = shortened(" ".join(drawing.caption.split()), LONGEST_CAPTION)
     rows = [
-        f'<text class="title" x="{MARGIN:g}" y="{y + 12:g}">{_plain(drawing.title)}</text>',
-        f'<text class="words" x="{MARGIN:g}" y="{y + 32:g}">{_plain(caption)}'
-        f"<title>{_plain(drawing.caption)}</title></text>",
+        f'<text class="title" x="{MARGIN:g}" y="{y + 12:g}">{plain(drawing.title)}</text>',
+        f'<text class="words" x="{MARGIN:g}" y="{y + 32:g}">{plain(caption)}'
+        f"<title>{plain(drawing.caption)}</title></text>",
         f'<g transform="translate({MARGIN:g} {y + HEAD:g})">',
         f'<text class="name middle" x="{top.x:g}" y="-6">answer</text>',
     ]
@@ -153,7 +154,7 @@ def _edge(label: Label, x: float, y: float, into: float, bottom: float) -> str:
     )
     tip = f"{into:g},{bottom + 1:g} {into - 5:g},{bottom + 11:g} {into + 5:g},{bottom + 11:g}"
     return (
-        f'<g class="{label.pattern.name}"><title>{_plain(f"{label.pattern.name}: {label}")}</title>'
+        f'<g class="{label.pattern.name}"><title>{plain(f"{label.pattern.name}: {label}")}</title>'
         f'<path d="M{x:g} {y:g} {way}"/><polygon points="{tip}"/>'
         f"{_pill(label.pattern, x, y - 18)}</g>"
     )
@@ -171,19 +172,18 @@ def _boxed(box: Box) -> str:
     mark = "box again" if box.again else "box"
     whole = f"{type(box.node).__name__} {box.node.words}".rstrip()
     rows = [
-        f"<g><title>{_plain(whole)}</title>",
+        f"<g><title>{plain(whole)}</title>",
         f'<rect class="{mark}" x="{left:g}" y="{y:g}" width="{box.width:g}" '
         f'height="{box.height:g}" rx="7"/>',
         f'<text class="name middle" x="{box.x:g}" y="{y + 20:g}">{box.name}</text>',
     ]
     for i, line in enumerate(box.lines):
         rows.append(
-            f'<text class="words middle" x="{box.x:g}" y="{y + 37 + 15 * i:g}">'
-            f"{_plain(line)}</text>"
+            f'<text class="words middle" x="{box.x:g}" y="{y + 37 + 15 * i:g}">{plain(line)}</text>'
         )
     return "\n".join([*rows, "</g>"])
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Any text as SVG: what has a meaning there is escaped, what cannot stand there is a blank."""
     return escape("".join(c if c.isprintable() else " " for c in text))
