@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from statistics import median
 
 from .facts import values_rank
 from .values import binary, both, either, negation, total
@@ -112,6 +113,8 @@ def text(e: Expr) -> str:
             return ".".join([tuple_, *["previous"] * back, column])
         case Tally(function, element, column, final, preceding):
             inside = ("*" if final else "") + element + (f".{column}" if column else "")
+            if function == "distinct":
+                function, inside = "count", f"DISTINCT {inside}"
             over = "" if preceding is None else f" OVER (ROWS {preceding} PRECEDING)"
             return f"{function}({inside}){over}"
         case Bin(op, left, right):
@@ -244,9 +247,19 @@ def tally(e: Tally, scene: Scene) -> object:
     values = [v for v in (scene.rows[p].cells[e.column] for p in places) if v is not None]
     if e.function in ("count", "ccount"):
         return len(values)
+    if e.function == "distinct":
+        return len(set(values))
     if not values:
         return None
     match e.function:
+        case "median":
+            return median(values)
+        case "spread":
+            return max(values) - min(values)
+        case "zigzag":
+            return sum(v if at % 2 == 0 else -v for at, v in enumerate(values))
+        case "drift":
+            return values[-1] - values[0]
         case "sum":
             return total(values)
         case "avg":

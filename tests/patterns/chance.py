@@ -21,8 +21,10 @@ from millstream.algebra.expressions import (
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
 from millstream.patterns.references import Cell as Reference
 from millstream.patterns.scene import with_shifts
-from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence, Tally
+from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence
+from millstream.patterns.tallies import Tally
 from oracle import sequences as oracle
+from oracle.generate_sequences import random_rows
 from oracle.sequences import Between, Bin, Cell, Const, IsNull, Not
 
 TYPES = {"x": INTEGER, "d": DOUBLE, "w": STRING}
@@ -79,112 +81,6 @@ def alike(left: Expression, right: Expression) -> tuple[Expression, Expression]:
     if left.type == right.type:
         return left, right
     return tuple(e if e.type == DOUBLE else Cast(e, DOUBLE) for e in (left, right))
-
-
-def random_pattern(rng: Random) -> oracle.Pattern:
-    """Few columns and constants, so that conditions imply and exclude each other."""
-    count = rng.choice((1, 2, 3, 3, 4, 4, 5))
-    elements = tuple(oracle.Element("ABCEF"[i], rng.random() < 0.5) for i in range(count))
-    draw = rng.choice((_moves, _moves, _moves, _texts, _anything, _anything, _levels))
-    conditions = []
-    for at in range(count):
-        for _ in range(rng.choice((0, 1, 1, 1, 1, 2))):
-            conditions.append(draw(rng, elements[: at + 1]))
-        if elements[at].star and rng.random() < 0.45:
-            conditions.append(_counted(rng, elements[at]))
-    if rng.random() < 0.3:
-        conditions.append(_across(rng, elements))
-    within = rng.choice((None, None, None, 2, 5, 9))
-    timeouts = within is not None and rng.random() < 0.5
-    return oracle.Pattern(elements, tuple(conditions), within, timeouts)
-
-
-Elements = tuple[oracle.Element, ...]
-
-
-def _moves(rng: Random, elements: Elements) -> oracle.Expr:
-    """The price rises or falls, perhaps by more than a part of it."""
-    name, column = elements[-1].name, rng.choice("xxd")
-    now, before = Cell(name, column), Cell(name, column, back=1)
-    move = rng.randrange(8)
-    if move < 4:
-        return Bin(("<", ">", "<=", ">=")[move], now, before)
-    low, high = Bin("*", Const(0.5), before), Bin("*", Const(1.5), before)
-    match move:
-        case 4:
-            return Bin("<", now, low)
-        case 5:
-            return Bin(">", now, high)
-        case 6:
-            return Between(now, low, high)
-    return Bin(rng.choice(("<", ">")), Bin("-", now, before), Const(rng.choice((-1, 0, 1))))
-
-
-def _texts(rng: Random, elements: Elements) -> oracle.Expr:
-    cell = Cell(elements[-1].name, "w", back=rng.choice((0, 0, 0, 1)))
-    equal = Bin(rng.choice(("=", "=", "=", "<>", "<", ">=")), cell, Const(rng.choice("abc")))
-    if rng.random() < 0.3:
-        return Bin("OR", equal, Bin("=", cell, Const(rng.choice("abc"))))
-    return equal
-
-
-def _levels(rng: Random, elements: Elements) -> oracle.Expr:
-    cell = Cell(elements[-1].name, rng.choice("xd"), back=rng.choice((0, 0, 0, 1)))
-    compared = Bin(rng.choice(("<", ">", "<=", ">=", "=")), cell, Const(rng.choice((0, 1, 2, 0.5))))
-    match rng.randrange(6):
-        case 0:
-            return Not(compared)
-        case 1:
-            return Between(cell, Const(rng.randrange(2)), Const(rng.randrange(3)))
-        case 2:
-            return IsNull(cell, rng.random() < 0.5)
-    return compared
-
-
-def _anything(rng: Random, elements: Elements) -> oracle.Expr:
-    draw = rng.choice((_moves, _texts, _levels, _across))
-    if rng.random() < 0.15:
-        return Bin("OR", draw(rng, elements), draw(rng, elements))
-    return draw(rng, elements)
-
-
-def _across(rng: Random, elements: Elements) -> oracle.Expr:
-    """With what an earlier element, or the beginning of this one, has."""
-    here, other = elements[-1], rng.choice(elements)
-    column = rng.choice("xxd")
-    way = rng.choice(("FIRST", "LAST", "")) if other.star else ""
-    final = here.star and rng.random() < 0.3
-    mine = Cell(here.name, column, "LAST" if final else "", final)
-    other_cell: oracle.Expr = Cell(other.name, column, way, back=rng.choice((0, 0, 1)))
-    if rng.random() < 0.3:
-        other_cell = Bin("+", other_cell, Const(rng.choice((-1, 1))))
-    return Bin(rng.choice(("<", ">", "<=", ">=", "=", "<>")), mine, other_cell)
-
-
-def _counted(rng: Random, element: oracle.Element) -> oracle.Expr:
-    final = rng.random() < 0.7
-    if rng.random() < 0.75:
-        tally = oracle.Tally("count" if final else "ccount", element.name, None, final)
-        op, number = rng.choice(((">=", 2), (">=", 3), ("<=", 2), ("<=", 1), ("=", 2), (">", 1)))
-        return Bin(op, tally, Const(number))
-    function = rng.choice(("sum", "min", "max", "count", "avg"))
-    tally = oracle.Tally(function, element.name, rng.choice("xd"), final)
-    return Bin(rng.choice((">=", "<", "<=")), tally, Const(rng.choice((1, 2, 3))))
-
-
-def random_rows(rng: Random, most: int = 26) -> list[oracle.Row]:
-    """Instants, and cells that stay or move by one as a price does, or jump."""
-    now, rows, jumps = 0, [], rng.choice((0.1, 0.5, 1.0))
-    low, holes = rng.choice((0, 0, -2)), rng.choice((0, 0, 0.1))
-    x, d = 2, 2.0
-    for place in range(rng.choice((0, 5, 12, 20, most))):
-        now += rng.choice((0, 1, 1, 1, 3))
-        x = rng.randint(low, 5) if rng.random() < jumps else x + rng.choice((-1, -1, 0, 1, 1))
-        d = rng.randint(2 * low, 8) / 2 if rng.random() < jumps else d * rng.choice((0.25, 1, 2))
-        cells = {"x": x, "d": d, "w": rng.choice("aabc")}
-        cells = {n: None if rng.random() < holes else v for n, v in cells.items()}
-        rows.append(oracle.Row(now, cells, place))
-    return rows
 
 
 def gives_of(sequence: Sequence) -> dict[str, pa.DataType]:

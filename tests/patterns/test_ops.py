@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from laws.scale import SCALE
+from oracle.generate_sequences import random_pattern
 from oracle.sequences import text
 from patterns.chance import (
     Driven,
     expected,
     random_cuts,
     random_partitions,
-    random_pattern,
     sequence_of,
 )
 

@@ -28,11 +28,24 @@ def failed_rows(tuples: Changes, failures: Iterable[tuple[str, Failure]]) -> pa.
     return _written(rows.rows, rows.arrival, [reason for _, reason in found])
 
 
-def given_up(rows: pa.RecordBatch, first: np.ndarray, arrival: np.ndarray) -> pa.RecordBatch:
-    """Rows of an error stream for attempts at a pattern, by the rows at which they begin."""
+def told(
+    rows: pa.RecordBatch,
+    arrival: np.ndarray,
+    given_up: np.ndarray,
+    failures: Iterable[tuple[str, Failure]],
+) -> pa.RecordBatch:
+    """Rows of an error stream for a pattern: the first row of each attempt that was given up, with
+    the last row that it asked for, and rows that an aggregate could not take."""
     reason = "pattern: no match is looked for from this row on, since it takes more steps than "
     reason += "SET pattern_steps allows"
-    return _written(rows.take(pa.array(first)), arrival, [reason] * len(first))
+    found = sorted({(f.event, f'aggregate "{name}": {f.reason}') for name, f in failures})
+    taken = np.array([event for event, _ in found], np.int64)
+    at = np.concatenate([given_up[:, 0], taken])
+    by = np.concatenate([given_up[:, 1], taken])
+    reasons = [*([reason] * len(given_up)), *(why for _, why in found)]
+    if not len(at):
+        return no_rows(SCHEMA)
+    return _written(rows.take(pa.array(at)), arrival[by], reasons)
 
 
 def _written(rows: pa.RecordBatch, arrival: np.ndarray, reasons: list[str]) -> pa.RecordBatch:

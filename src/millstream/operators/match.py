@@ -18,9 +18,12 @@ from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import Span
-from millstream.operators.failures import FAILED, given_up
+from millstream.blocks.machine import Failure
+from millstream.operators.failures import FAILED, told
 from millstream.operators.match_rows import PartitionRows, SearchRows
+from millstream.operators.measured import Measuring
 from millstream.patterns.search import Search
+from millstream.patterns.tallies import Measure
 from millstream.state.by_key import RowByKey
 from millstream.state.chunks import Log, Part, State
 from millstream.state.ordered_run import OrderedRun, in_order_of_arrival, keys_of, single
@@ -111,6 +114,7 @@ class Match(Node):
         words = self._words(known, run.partitions)
         seen = _number(state.get("seen"))
         rows = self._rows.gathered(state.get("rows"), run, touched, seen)
+        measure = Measuring(self.state_layout.native)
         found = self.search.find(
             rows.rows,
             rows.starts,
@@ -121,6 +125,7 @@ class Match(Node):
             skips=self.state_layout.skips,
             steps=self.state_layout.steps,
             now=span.end,
+            measure=measure,
         )
         before = words[touched]
         words[touched] = found.state
@@ -131,11 +136,12 @@ class Match(Node):
         }
         if self.search.timeouts:
             after["due"] = self._with_due(state, rows, before, found.state, touched, run, span)
-        if len(found.given_up):
-            after[FAILED] = given_up(
-                rows.rows, found.given_up[:, 0], rows.seq[found.given_up[:, 1]]
-            )
-        return after, self._emit(found.matches, rows, take_rows(run.keys, touched))
+        failed = [failure for failure in found.failed if rows.is_new[failure[1].event]]
+        out = self._emit(found.matches, rows, take_rows(run.keys, touched), measure, failed)
+        said = told(rows.rows, rows.seq, found.given_up, failed)
+        if said.num_rows:
+            after[FAILED] = said
+        return after, out
 
     @cached_property
     def _rows(self) -> SearchRows:
@@ -171,10 +177,17 @@ class Match(Node):
         gone = take_rows(known, np.flatnonzero(~going[: run.known]))
         return stored.after(gone, now, int(run.touched.sum()))
 
-    def _emit(self, matches: Any, rows: PartitionRows, keys: pa.RecordBatch) -> Changes:
+    def _emit(
+        self,
+        matches: Any,
+        rows: PartitionRows,
+        keys: pa.RecordBatch,
+        measure: Measure,
+        failed: list[tuple[str, Failure]],
+    ) -> Changes:
         search = self.search
         mine = take_rows(keys, search.partitions_of(matches))
-        given = search.results(matches, rows.rows, dict(self.gives))
+        given = search.results(matches, rows.rows, dict(self.gives), measure, failed)
         made = pa.RecordBatch.from_arrays([*mine.columns, *given], schema=self.schema)
         decider, ts = search.decided(matches)
         of_time = identity_of_elements(identity_of_values(made, len(matches)), ts)

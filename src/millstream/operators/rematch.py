@@ -19,8 +19,9 @@ from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import DAWN, Span
 from millstream.columns.keys import as_words
 from millstream.columns.order import canonical_order
-from millstream.operators.failures import given_up
+from millstream.operators.failures import told
 from millstream.operators.groups_anew import GroupsAnew, Moments
+from millstream.operators.measured import Measuring
 from millstream.patterns.scene import with_shifts
 from millstream.patterns.search import Search
 
@@ -91,6 +92,7 @@ class Rematch(GroupsAnew):
         starts = np.searchsorted(moment, np.arange(len(moments.group) + 1))
         _, shifts = self.search.columns(name for name, _ in self.gives)
         read = with_shifts(rows.rows, starts, sorted(shifts))
+        measure = Measuring(self.state_layout.native)
         found = self.search.find(
             read,
             starts,
@@ -102,11 +104,14 @@ class Rematch(GroupsAnew):
             steps=self.state_layout.steps,
             closed=True,
             now=DAWN,
+            measure=measure,
         )
-        given = self.search.results(found.matches, read, dict(self.gives))
+        failed = list(found.failed)
+        given = self.search.results(found.matches, read, dict(self.gives), measure, failed)
         late = found.given_up[rows.ts[found.given_up[:, 1]] > span.start]
-        failed = given_up(read, late[:, 0], rows.arrival[late[:, 1]])
-        return self.search.partitions_of(found.matches), given, failed
+        failed = [failure for failure in failed if rows.ts[failure[1].event] > span.start]
+        said = told(read, rows.arrival, late, failed)
+        return self.search.partitions_of(found.matches), given, said
 
     def _times(self, rows: pa.RecordBatch) -> np.ndarray:
         """The instants of rows, for a limit of time."""

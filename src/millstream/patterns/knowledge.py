@@ -28,7 +28,8 @@ from millstream.patterns.references import Cell, cell_of
 from millstream.patterns.terms import scaled_of
 
 if TYPE_CHECKING:
-    from millstream.patterns.sequence import Sequence, Tally
+    from millstream.patterns.sequence import Sequence
+from millstream.patterns.tallies import Tally
 
 
 class Reason(Enum):
@@ -189,10 +190,10 @@ class Knowledge:
         return spot
 
     def _tally(self, tally: Tally, element: int, mine: Taken, part: Column) -> Column:
-        if tally.call.function == "count" and not tally.call.arguments and tally.rows is None:
+        if tally.counts_rows:
             return self._count(element, mine)
         call = tally.call
-        words = f"{call.function} {call.arguments} {call.parameter} {tally.rows}"
+        words = f"{tally.function} {call.arguments} {call.parameter} {tally.rows}"
         if mine.whole is not None and mine.last is not None:
             return Named(f"#{words} {mine.whole} to {mine.last}", part.type, mine.last)
         return Column(f"#{words} of {element}", part.type)

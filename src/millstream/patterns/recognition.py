@@ -19,9 +19,17 @@ from millstream.algebra.expressions import (
     rewrite,
 )
 from millstream.algebra.types import STRING
+from millstream.blocks.machine import Failure
 from millstream.patterns.classifiers import MATCH_NUMBER, classified, ranked, variable_of
 from millstream.patterns.recognition_program import TAKE, Program, least_rows
-from millstream.patterns.recognition_results import Matches, cells_read, given, kind_of_tally
+from millstream.patterns.recognition_results import (
+    FINAL,
+    Matches,
+    cells_read,
+    given,
+    kind_of_tally,
+    measured,
+)
 from millstream.patterns.recognition_search import (
     BEGIN,
     CLASSIFIER,
@@ -38,7 +46,8 @@ from millstream.patterns.references import Cell, cell_of, unshifted
 from millstream.patterns.regex import Anchor, Regex, variables_of, walk
 from millstream.patterns.scene import Scene, Tests, with_shifts
 from millstream.patterns.search import STEPS
-from millstream.patterns.sequence import Found, Tally
+from millstream.patterns.sequence import Found
+from millstream.patterns.tallies import Measure, Tally
 
 SKIPS = {"past last": PAST, "next": NEXT, "first": TO_FIRST, "last": TO_LAST}
 
@@ -229,6 +238,7 @@ class Recognition:
         steps: int = STEPS,
         closed: bool = False,
         now: int,
+        measure: Measure | None = None,
     ) -> Found:
         """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
         `fresh[p]` on for the first time. `closed` says that no more rows come."""
@@ -287,11 +297,27 @@ class Recognition:
         return state[:, BEGIN]
 
     def results(
-        self, matches: Matches, rows: pa.RecordBatch, gives: Mapping[str, pa.DataType]
+        self,
+        matches: Matches,
+        rows: pa.RecordBatch,
+        gives: Mapping[str, pa.DataType],
+        measure: Measure | None = None,
+        failed: list[tuple[str, Failure]] | None = None,
     ) -> list[pa.Array]:
         """The values of references in every result."""
         tallies = {tally.name: tally for tally in self.tallies}
-        return [given(self, matches, rows, tallies, name, kind) for name, kind in gives.items()]
+        out = []
+        for name, kind in gives.items():
+            tally = tallies.get(name.removeprefix(FINAL))
+            if tally is None or kind_of_tally(tally) is not None:
+                out.append(given(self, matches, rows, tallies, name, kind))
+                continue
+            assert measure is not None
+            value, failures = measured(self, matches, rows, tally, name != tally.name, measure)
+            out.append(value)
+            if failed is not None:
+                failed += [failure for failure in failures if failure not in failed]
+        return out
 
     def words(self, length: Callable[[int], str]) -> str:
         """As it stands in the plan text; `length` writes a length of time."""

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.algebra.expressions import name_text
+from millstream.blocks.machine import Failure
 from millstream.columns.keys import from_words
 from millstream.patterns.classifiers import CLASSIFIED, MATCH_NUMBER
 from millstream.patterns.recognition_program import HIDDEN
 from millstream.patterns.recognition_search import DISTINCT, running
 from millstream.patterns.references import Cell, cell_of
 from millstream.patterns.scene import words_of
-from millstream.patterns.sequence import Tally
 from millstream.patterns.sequence_search import AVG, AVG_FLOAT, COUNT
+from millstream.patterns.tallies import Measure, Tally
 
 if TYPE_CHECKING:
     from millstream.patterns.recognition import Recognition
@@ -151,9 +153,13 @@ class Matches:
         outside = (at < 0) | (row < self.low) | (row >= self.high)
         return np.where(outside, -1, row)
 
+    def place_of_last(self, bits: int, final: bool) -> np.ndarray:
+        """Where the label of the last row of some stands, for each line; −1 if there is none."""
+        return self._nth(bits, True, 0, final)
+
     def label(self, bits: int, final: bool) -> np.ndarray:
         """The variable of the last row of some, in each line; −1 if there is none."""
-        at = self._nth(bits, True, 0, final)
+        at = self.place_of_last(bits, final)
         path = np.append(self.path, 0)
         return np.where(at < 0, -1, path[at] & ~HIDDEN)
 
@@ -231,3 +237,32 @@ def _tally(
         total = amounts.view(np.float64) if counted == AVG_FLOAT else amounts
         return pa.array(total / np.maximum(numbers, 1), mask=none)
     return from_words(amounts, kind, none)
+
+
+def measured(
+    search: Recognition,
+    matches: Matches,
+    rows: pa.RecordBatch,
+    tally: Tally,
+    final: bool,
+    measure: Measure,
+) -> tuple[pa.Array, list[tuple[str, Failure]]]:
+    """An aggregate that is not counted, in every line: it is computed once for every match, and
+    each line has what it is after the last row that the line looks at."""
+    found, path, bits = matches.found, matches.path, search.bits(tally.element)
+    mine = (bits >> (path & ~HIDDEN).astype(np.int64)) & 1 == 1
+    length = found[:, 2]
+    begins = np.cumsum(length) - length
+    row = np.arange(len(path)) + np.repeat(found[:, 1] - begins, length)
+    before = np.append(0, np.cumsum(mine))
+    index, starts = row[mine], before[np.append(begins, len(path))]
+    made = measure(tally, rows, index, starts, None)
+    at = matches.place_of_last(bits, final)
+    event = before[np.maximum(at, 0)]
+    value = made.values.take(pa.array(event, mask=at < 0))
+    nothing = getattr(tally.call, "aggregate", None)
+    if nothing is not None and nothing.of_nothing is not None:
+        zeros = pa.scalar(nothing.of_nothing, value.type)
+        value = pc.if_else(pa.array((at < 0) & (matches.match >= 0)), zeros, value)
+    failures = [(name, Failure(int(index[f.event]), f.reason)) for name, f in made.failures]
+    return value, failures

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from millstream.blocks.machine import Failure
 from millstream.patterns.sequence import Found
+from millstream.patterns.tallies import Measure, Tally
 
 STEPS = 1_000
 """So many tests an attempt may make for every row that it has come to."""
@@ -23,6 +25,9 @@ class Search(Protocol):
     @property
     def length(self) -> int:
         """How many rows a match has at least."""
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]: ...
 
     @property
     def within(self) -> int | None: ...
@@ -49,10 +54,12 @@ class Search(Protocol):
         steps: int = STEPS,
         closed: bool = False,
         now: int,
+        measure: Measure | None = None,
     ) -> Found:
         """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
         `fresh[p]` on for the first time. `closed` says that no more rows come. An attempt makes at
-        most `steps` tests for each row that it has come to, unless none can take longer."""
+        most `steps` tests for each row that it has come to, unless none can take longer. What the
+        search cannot count is computed by `measure`."""
 
     def empty_state(self, partitions: int) -> np.ndarray: ...
 
@@ -67,9 +74,15 @@ class Search(Protocol):
     def first_position(self, state: np.ndarray) -> np.ndarray: ...
 
     def results(
-        self, matches: Any, rows: pa.RecordBatch, gives: Mapping[str, pa.DataType]
+        self,
+        matches: Any,
+        rows: pa.RecordBatch,
+        gives: Mapping[str, pa.DataType],
+        measure: Measure | None = None,
+        failed: list[tuple[str, Failure]] | None = None,
     ) -> list[pa.Array]:
-        """The values of references in every match."""
+        """The values of references in every match; rows that an aggregate could not take are added
+        to `failed`, unless the search has told of them."""
 
     def words(self, length: Callable[[int], str]) -> str:
         """As it stands in the plan text; `length` writes a length of time."""

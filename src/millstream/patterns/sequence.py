@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, columns_of, name_text
-from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER
+from millstream.algebra.types import BOOLEAN
+from millstream.blocks.machine import Failure
 from millstream.columns.keys import from_words
-from millstream.patterns.postfix import WORDS
+from millstream.patterns.lookups import Lookups, nothing_known, ranges
 from millstream.patterns.references import Cell, cell_of, shifted_name, unshifted
 from millstream.patterns.scene import Scene, Tests
 from millstream.patterns.sequence_search import (
@@ -22,14 +22,10 @@ from millstream.patterns.sequence_search import (
     AVG_FLOAT,
     COUNT,
     HEAD,
-    MAX,
-    MAX_FLOAT,
-    MIN,
-    MIN_FLOAT,
+    LONG_AGO,
+    LOOKED_UP,
     OUT,
     ROWS,
-    SUM,
-    SUM_FLOAT,
     SURE,
     Pattern,
     Rows,
@@ -38,6 +34,7 @@ from millstream.patterns.sequence_search import (
     state_words,
 )
 from millstream.patterns.tables import Tables
+from millstream.patterns.tallies import Measure, Tally
 
 TIMED_OUT, REACHED = "timed_out", "reached"
 """Columns of results, where attempts whose time ran out are reported: whether it did, and how many
@@ -57,50 +54,6 @@ class Element:
         return ("*" if self.star else "") + name_text(self.name)
 
 
-@dataclass(frozen=True)
-class Tally:
-    """An aggregate over the tuples of a star so far, or over the last of them: `rows` before the
-    current one. `argument` is the type of what it takes, if it takes something."""
-
-    element: str
-    call: AggregateCall
-    argument: pa.DataType | None = None
-    rows: int | None = None
-
-    @property
-    def name(self) -> str:
-        return self.call.name
-
-    @property
-    def kind(self) -> int | None:
-        """What the search counts for it; None if its rows have to be looked at again."""
-        if self.rows is not None:
-            return None
-        return kind_of(self.call, self.argument)
-
-    def __str__(self) -> str:
-        within = "" if self.rows is None else f" over {self.rows}"
-        return f"{self.call} of {name_text(self.element)}{within}"
-
-
-def kind_of(call: AggregateCall, argument: pa.DataType | None) -> int | None:
-    """How the search counts an aggregate, if it can."""
-    if len(call.arguments) > 1 or call.parameter is not None:
-        return None
-    floating = call.type == DOUBLE
-    match call.function:
-        case "count":
-            return COUNT if call.arguments else ROWS
-        case "sum" if call.type in (INTEGER, DOUBLE):
-            return SUM_FLOAT if floating else SUM
-        case "min" | "max" if call.type in WORDS or floating:
-            low, high = (MIN_FLOAT, MAX_FLOAT) if floating else (MIN, MAX)
-            return low if call.function == "min" else high
-        case "avg" if argument in (INTEGER, DOUBLE):
-            return AVG_FLOAT if argument == DOUBLE else AVG
-    return None
-
-
 class Found(NamedTuple):
     """What a search has found: matches, a line of words each, the state after it, and which rows
     are needed by the next step. What a match looks like is a matter of the search."""
@@ -112,6 +65,8 @@ class Found(NamedTuple):
     again: int
     given_up: np.ndarray = np.zeros((0, 2), np.int64)
     """The first row of each attempt that took too many steps, and the last row it asked for."""
+    failed: tuple[tuple[str, Failure], ...] = ()
+    """Rows that an aggregate of one's own could not take, while the search looked at them."""
 
 
 @dataclass(frozen=True)
@@ -145,20 +100,33 @@ class Sequence:
         )
 
     @cached_property
+    def _elements_of_tallies(self) -> tuple[int, ...]:
+        return tuple(self._index(tally.element) for tally in self.tallies)
+
+    @cached_property
+    def _looked_up(self) -> tuple[int, ...]:
+        """The tallies that the search cannot count."""
+        return tuple(i for i, tally in enumerate(self.tallies) if tally.kind is None)
+
+    @cached_property
+    def _looks_up(self) -> bool:
+        """Whether conditions ask for one of them."""
+        return any(self.tallies[i].name in self.needed for i in self._looked_up)
+
+    @cached_property
     def stars(self) -> np.ndarray:
         return np.array([e.star for e in self.elements], np.bool_)
 
     @cached_property
     def tally_lines(self) -> np.ndarray:
         """What the search counts: element, kind, and the column of the argument."""
-        names = [e.name for e in self.elements]
         lines, column = [], len(self.tests.derived) - len(self._arguments)
-        for tally in self.tallies:
+        for tally, element in zip(self.tallies, self._elements_of_tallies):
             counted = tally.kind is not None and tally.call.arguments
-            kind = ROWS if tally.kind is None else tally.kind
-            lines.append((names.index(tally.element), kind, column if counted else -1, -1))
+            kind = LOOKED_UP if tally.kind is None else tally.kind
+            lines.append((element, kind, column if counted else -1))
             column += bool(counted)
-        return np.array(lines, np.int64).reshape(len(lines), 4)
+        return np.array(lines, np.int64).reshape(len(lines), 3)
 
     @cached_property
     def tables(self) -> dict[bool, Tables]:
@@ -208,6 +176,7 @@ class Sequence:
         steps: int = 0,
         closed: bool = False,
         now: int,
+        measure: Measure | None = None,
     ) -> Found:
         """Search partitions whose rows lie from `starts[p]` to `starts[p + 1]`, those from
         `fresh[p]` on for the first time. `closed` says that no more rows come."""
@@ -215,17 +184,68 @@ class Sequence:
         counters, state = np.zeros(2, np.int64), state.copy()
         mask = scene.mask | (tables.sure(rows, len(ts)) << SURE)
         index, moves, floor_index, floors = tables.arrays
-        matches, kept, live = search(
-            Rows(starts, fresh, position, ts, mask, scene.values, scene.known),
-            self._pattern,
-            Skips(index, moves, floor_index, floors, skips),
-            closed,
-            now,
-            state,
-            counters,
-        )
+        lookups, known = None, nothing_known(len(self.tallies))
+        if self._looks_up:
+            assert measure is not None
+            lookups = Lookups(
+                self.tallies, self._elements_of_tallies, measure, rows, starts, scene.mask
+            )
+        count = len(starts) - 1
+        todo, kept, live = np.arange(count), np.zeros(len(ts), np.bool_), starts[1:].copy()
+        place = np.stack([fresh, fresh, np.full(count, LONG_AGO)], axis=1)
+        parts = []
+        while len(todo):
+            known = known if lookups is None else lookups.known
+            matches, missing = search(
+                Rows(starts, position, ts, mask, scene.values, scene.known, known),
+                self._pattern,
+                Skips(index, moves, floor_index, floors, skips),
+                closed,
+                now,
+                todo,
+                place,
+                state,
+                kept,
+                live,
+                counters,
+            )
+            parts.append(matches)
+            todo = missing[:, 0].copy()
+            if lookups is not None and len(todo):
+                lookups.answer(missing)
         kept |= np.arange(len(ts)) >= np.repeat(live, np.diff(starts))
-        return Found(matches, state, kept, int(counters[0]), int(counters[1]))
+        if self._looked_up:
+            kept |= self._measured_later(state, position, starts)
+        failed = () if lookups is None else tuple(lookups.failed())
+        return Found(
+            self._in_order(parts), state, kept, int(counters[0]), int(counters[1]), failed=failed
+        )
+
+    def _in_order(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Matches partition by partition, each in the order in which they were found."""
+        if len(parts) == 1:
+            return parts[0]
+        width = OUT + 3 * len(self.elements) + 2 * len(self.tallies)
+        every = np.concatenate([np.zeros((0, width), np.int64), *parts])
+        return every[np.argsort(every[:, 1], kind="stable")]
+
+    def _measured_later(
+        self, state: np.ndarray, position: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
+        """The rows of attempts that go on over which aggregates will be computed."""
+        change = np.zeros(len(position) + 1, np.int64)
+        partition = np.repeat(np.arange(len(state)), np.diff(starts))
+        for i in self._looked_up:
+            element, rows = self._elements_of_tallies[i], self.tallies[i].rows
+            begun = self.is_going(state) & (state[:, HEAD + element] > 0)
+            ends = HEAD + len(self.elements) + 2 * element
+            low = np.flatnonzero(begun[partition] & (position == state[partition, ends]))
+            high = np.flatnonzero(begun[partition] & (position == state[partition, ends + 1]))
+            if rows is not None:
+                low = np.maximum(low, high + 1 - rows)
+            np.add.at(change, low, 1)
+            np.add.at(change, high + 1, -1)
+        return np.cumsum(change[:-1]) > 0
 
     def empty_state(self, partitions: int) -> np.ndarray:
         return np.zeros((partitions, self.words_of_state), np.int64)
@@ -250,10 +270,46 @@ class Sequence:
         return state[:, HEAD + len(self.elements)]
 
     def results(
-        self, matches: np.ndarray, rows: pa.RecordBatch, gives: Mapping[str, pa.DataType]
+        self,
+        matches: np.ndarray,
+        rows: pa.RecordBatch,
+        gives: Mapping[str, pa.DataType],
+        measure: Measure | None = None,
+        failed: list[tuple[str, Failure]] | None = None,
     ) -> list[pa.Array]:
-        """The values of references in every match."""
-        return [self._result(matches, rows, name, kind) for name, kind in gives.items()]
+        """The values of references in every match; rows that an aggregate could not take are added
+        to `failed`, unless the search has told of them."""
+        out = []
+        for name, kind in gives.items():
+            at = next((i for i in self._looked_up if self.tallies[i].name == name), None)
+            if at is None:
+                out.append(self._result(matches, rows, name, kind))
+                continue
+            assert measure is not None
+            value, failures = self._measured(matches, rows, at, measure)
+            out.append(value)
+            if failed is not None and name not in self.needed:
+                failed += failures
+        return out
+
+    def _measured(
+        self, matches: np.ndarray, rows: pa.RecordBatch, at: int, measure: Measure
+    ) -> tuple[pa.Array, list[tuple[str, Failure]]]:
+        """An aggregate that was not counted, over the rows of its element in every match."""
+        tally, element = self.tallies[at], self._elements_of_tallies[at]
+        first, last = (matches[:, OUT + 2 * element + side] for side in (0, 1))
+        there = np.flatnonzero(first >= 0)
+        low, high = first[there], last[there]
+        if tally.rows is not None:
+            low = np.maximum(low, high - tally.rows)
+        index, starts = ranges(low, high + 1 - low)
+        wanted = np.zeros(len(index), np.bool_)
+        wanted[starts[1:] - 1] = True
+        made = measure(tally, rows, index, starts, wanted)
+        place = np.full(len(matches), -1)
+        place[there] = starts[1:] - 1
+        value = made.values.take(pa.array(place, mask=place < 0))
+        return value, [(name, Failure(int(index[f.event]), f.reason)) for name, f in made.failures]
 
     def _result(
         self, matches: np.ndarray, rows: pa.RecordBatch, name: str, kind: pa.DataType

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from millstream.columns.native import inlined, native
-from millstream.patterns.postfix import holds
+from millstream.patterns.postfix import Op, holds
 
 CONDITION, END, TIME = 0, 1, 2
 """Why an attempt fails: by a condition, because rows end, or because its time is over."""
@@ -29,8 +29,8 @@ there is one tuple only. Then, for each tally, where it comes from (`tables`).""
 SURE = 62
 """The bit of a row's mask that says that no number is negative that conditions multiply."""
 
-ROWS, COUNT, SUM, SUM_FLOAT, MIN, MAX, MIN_FLOAT, MAX_FLOAT, AVG, AVG_FLOAT = range(10)
-"""Kinds of tallies."""
+ROWS, COUNT, SUM, SUM_FLOAT, MIN, MAX, MIN_FLOAT, MAX_FLOAT, AVG, AVG_FLOAT, LOOKED_UP = range(11)
+"""Kinds of tallies. What the search cannot count is looked up."""
 
 HEAD = 4
 """Words of the state of a partition before those of elements: the element that is looked for,
@@ -44,28 +44,42 @@ instant at which it is decided. That is the furthest row that was looked at for 
 
 LONG_AGO = -(1 << 63)
 
+TALLY = int(Op.TALLY)
+
 
 def state_words(elements: int, tallies: int) -> int:
     return HEAD + 3 * elements + 2 * tallies
 
 
+class Known(NamedTuple):
+    """What aggregates are that the search cannot count. `line[t, a]` is the line of tally t over a
+    span that begins at row a, or −1: `value[lines[k, 1] + r - lines[k, 0]]` is what it is up to row
+    r, for so many rows as `lines[k, 2]` says; `used` notes which of them were read."""
+
+    line: Any
+    lines: Any
+    value: Any
+    there: Any
+    used: Any
+
+
 class Rows(NamedTuple):
-    """Rows by partition: those of partition p lie from `starts[p]` to `starts[p + 1]`, and those
-    before `fresh[p]` were looked at in earlier steps. Then what a `Scene` has."""
+    """Rows by partition: those of partition p lie from `starts[p]` to `starts[p + 1]`. Then what a
+    `Scene` has, and what is known of aggregates."""
 
     starts: Any
-    fresh: Any
     position: Any
     ts: Any
     mask: Any
     values: Any
     known: Any
+    aggregates: Known
 
 
 class Pattern(NamedTuple):
-    """What is looked for. `tally` has a line for each tally: its element, kind, column and how many
-    rows before the last it is over, or −1 for all. A match has at most `within` between its ends,
-    unless that is negative; with `timeouts`, attempts whose time is over are given out."""
+    """What is looked for. `tally` has a line for each tally: its element, kind and column. A match
+    has at most `within` between its ends, unless that is negative; with `timeouts`, attempts whose
+    time is over are given out."""
 
     stars: Any
     code: Any
@@ -88,7 +102,8 @@ class Skips(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """The first and last row of every element, how many it has, tallies, and room to compute."""
+    """The first and last row of every element, how many it has, tallies, and room to compute.
+    `missing` is what has to be looked up and is not known: the tally, or −1, and the span."""
 
     registers: Any
     counts: Any
@@ -100,32 +115,36 @@ class Attempt(NamedTuple):
     words_known: Any
     stack: Any
     stack_known: Any
+    missing: Any
 
 
 @native
-def search(rows, pattern, skips, closed, now, state, counters):
-    """Look for matches in partitions, with the words of their states, which change.
+def search(rows, pattern, skips, closed, now, todo, place, state, kept, live_from, counters):
+    """Look for matches in the partitions `todo`, with the words of their states, which change.
 
     Long because it is one loop, whose local variables are what it knows of an attempt.
 
-    Attempts whose time is over at `now` are given up. With `closed`, rows end. `counters` counts
-    the tests of rows, and the rows that were looked at again.
+    Attempts whose time is over at `now` are given up. With `closed`, rows end. `place[p]` is where
+    partition p goes on: the row, up to which row all were looked at, and the latest limit of time
+    that has passed. `counters` counts the tests of rows, and the rows that were looked at again.
 
     Gives matches, a line of words each: see OUT, then first and last row of every element, how many
-    rows each has, and the tallies; the registers to keep; and from where on rows are.
+    rows each has, and the tallies; and what is missing, a line for each partition that waits for
+    it: the partition, the tally, and the first and last row of the span. Of the others, `kept` are
+    registers to keep, and `live_from` says from where on rows are.
     """
     last, tallies = len(pattern.stars) - 1, len(pattern.tally)
     attempt = _attempt(last + 1, tallies)
     found, matches = np.empty((64, OUT + 3 * (last + 1) + 2 * tallies), np.int64), 0
-    kept = np.zeros(len(rows.ts), np.bool_)
-    live_from = np.empty(len(rows.starts) - 1, np.int64)
+    missing, waiting = np.empty((len(todo), 4), np.int64), 0
     counts = attempt.counts
     tests, again = 0, 0
-    for p in range(len(rows.starts) - 1):
-        begin, end, i = rows.starts[p], rows.starts[p + 1], rows.fresh[p]
+    for p in todo:
+        begin, end = rows.starts[p], rows.starts[p + 1]
+        i, seen, limit = place[p, 0], place[p, 1], place[p, 2]
         j, going, live, sure = _take_up(rows, state[p], begin, end, attempt)
-        seen, limit = i, LONG_AGO
         while True:
+            tests_before, again_before, seen_before = tests, again, seen
             late = going and pattern.within >= 0 and _is_late(rows, pattern, i, end, now, attempt)
             if i >= end and not late and not (closed and going):
                 break
@@ -138,6 +157,8 @@ def search(rows, pattern, skips, closed, now, state, counters):
                 ends = j == last and counts[j] > 0
                 tests += ends
                 good = ends and _final(rows, pattern, j, attempt)
+                if attempt.missing[0] >= 0:
+                    break
                 reason = TIME if late else CONDITION if ends else END
                 if late and pattern.timeouts and not ends:
                     found, matches = _give(
@@ -162,9 +183,13 @@ def search(rows, pattern, skips, closed, now, state, counters):
                         j += not pattern.stars[j]
                         i += 1
                         continue
+                elif attempt.missing[0] >= 0:
+                    break
                 elif counts[j] > 0:
                     tests += pattern.bounds[last + 1 + j] < pattern.bounds[last + 2 + j]
                     good = _final(rows, pattern, j, attempt)
+                    if attempt.missing[0] >= 0:
+                        break
                     if good and j < last:
                         j += 1
                         continue
@@ -186,12 +211,22 @@ def search(rows, pattern, skips, closed, now, state, counters):
                     rows, pattern.tally, skips, reason, i, end, live, j, sure, attempt
                 )
             going = j > 0 or counts[0] > 0
-        live_from[p] = _leave(
-            rows, skips, state[p], live, begin, end, j, going, sure, kept, attempt
-        )
+        if attempt.missing[0] < 0:
+            live_from[p] = _leave(
+                rows, skips, state[p], live, begin, end, j, going, sure, kept, attempt
+            )
+            continue
+        # as if the rows ended here: what has to be known is computed, and the search goes on
+        tests, again = tests_before, again_before
+        place[p, 0], place[p, 1], place[p, 2] = i, seen_before, limit
+        missing[waiting, 0] = p
+        missing[waiting, 1:] = attempt.missing
+        waiting += 1
+        attempt.missing[0] = -1
+        _leave(rows, skips, state[p], live, begin, i, j, going, sure, kept[:0], attempt)
     counters[0] += tests
     counters[1] += again
-    return found[:matches], kept, live_from
+    return found[:matches], missing[:waiting]
 
 
 @native
@@ -207,6 +242,7 @@ def _attempt(elements, tallies):
         np.zeros(tallies, np.bool_),
         np.zeros(64, np.int64),
         np.zeros(64, np.bool_),
+        np.full(3, -1, np.int64),
     )
 
 
@@ -260,7 +296,7 @@ def _leave(rows, skips, state, live, begin, end, j, going, sure, kept, attempt):
             row = registers[2 * k + side]
             there = going and row >= 0
             state[HEAD + elements + 2 * k + side] = rows.position[row] if there else -1
-            if there:
+            if there and row < len(kept):
                 kept[row] = True
     for t in range(len(attempt.amounts)):
         state[HEAD + 3 * elements + 2 * t] = attempt.amounts[t] if going else 0
@@ -286,6 +322,8 @@ def _holds(rows, pattern, at, attempt):
     _value_tallies(
         pattern.tally, attempt.amounts, attempt.numbers, attempt.words, attempt.words_known
     )
+    if rows.aggregates.line.shape[1] > 0 and not _look_up(rows, pattern, at, attempt):
+        return False
     return holds(
         pattern.code,
         pattern.bounds[at],
@@ -298,6 +336,32 @@ def _holds(rows, pattern, at, attempt):
         attempt.stack,
         attempt.stack_known,
     )
+
+
+@native
+def _look_up(rows, pattern, at, attempt):
+    """Look up the tallies that a condition reads and the search cannot count; if one of them is not
+    known, note it as missing."""
+    aggregates, tally = rows.aggregates, pattern.tally
+    for c in range(pattern.bounds[at], pattern.bounds[at + 1]):
+        if pattern.code[c, 0] != TALLY or tally[pattern.code[c, 1], 1] != LOOKED_UP:
+            continue
+        t = pattern.code[c, 1]
+        first = attempt.registers[2 * tally[t, 0]]
+        last = attempt.registers[2 * tally[t, 0] + 1]
+        attempt.words_known[t] = False
+        if first < 0:
+            continue
+        line = aggregates.line[t, first]
+        nth = -1 if line < 0 else last - aggregates.lines[line, 0]
+        if nth < 0 or nth >= aggregates.lines[line, 2]:
+            attempt.missing[0], attempt.missing[1], attempt.missing[2] = t, first, last
+            return False
+        value = aggregates.lines[line, 1] + nth
+        aggregates.used[value] = True
+        attempt.words[t] = aggregates.value[value]
+        attempt.words_known[t] = aggregates.there[value]
+    return True
 
 
 @inlined
@@ -319,10 +383,7 @@ def _count(rows, pattern, i, j, attempt):
         registers[2 * j] = i
     attempt.counts[j] += 1
     if len(attempt.amounts) > 0:
-        _tally(
-            pattern.tally, j, i, registers[2 * j], rows.values, rows.known,
-            attempt.amounts, attempt.numbers,
-        )  # fmt: skip
+        _tally(pattern.tally, j, i, rows.values, rows.known, attempt.amounts, attempt.numbers)
 
 
 @native
@@ -444,18 +505,11 @@ def _give(found, matches, row, p, reached, ts, limit, attempt):
 
 
 @native
-def _tally(tally, j, row, start, values, known, amounts, numbers):
+def _tally(tally, j, row, values, known, amounts, numbers):
     """Count a row of element j in."""
     for t in range(len(tally)):
-        if tally[t, 0] != j:
-            continue
-        frame = tally[t, 3]
-        if frame < 0:
+        if tally[t, 0] == j and tally[t, 1] != LOOKED_UP:
             _count_in(tally[t, 1], tally[t, 2], row, t, values, known, amounts, numbers)
-        else:
-            amounts[t] = numbers[t] = 0
-            for r in range(max(start, row - frame), row + 1):
-                _count_in(tally[t, 1], tally[t, 2], r, t, values, known, amounts, numbers)
 
 
 @native
@@ -487,6 +541,8 @@ def _value_tallies(tally, amounts, numbers, words, words_known):
     floats, results = amounts.view(np.float64), words.view(np.float64)
     for t in range(len(tally)):
         kind, n = tally[t, 1], numbers[t]
+        if kind == LOOKED_UP:
+            continue
         words_known[t] = n > 0 or kind <= COUNT
         if kind <= COUNT:
             words[t] = n

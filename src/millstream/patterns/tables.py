@@ -18,7 +18,8 @@ from millstream.patterns.sequence_search import BEHIND, HERE, KNOWN, MOVE, NEXT
 from millstream.patterns.skipping import Decisions, Following, Source, Start
 
 if TYPE_CHECKING:
-    from millstream.patterns.sequence import Sequence, Tally
+    from millstream.patterns.sequence import Sequence
+from millstream.patterns.tallies import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Tables:
         at = names.index(tally.element)
         if at >= len(known):
             return 0
-        if tally.call.function == "count" and not tally.call.arguments and tally.rows is None:
+        if tally.counts_rows:
             return 1
         if tally.kind is None or not known[at].whole:
             return None

@@ -31,7 +31,7 @@ def recomputed_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 def lateral_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     """A function with its arguments, and the names of its columns."""
     outer = tokens.has("left")
-    routine = _routine(tokens.name(), catalog)
+    routine = routine_of(tokens.name(), catalog)
     arguments = _arguments(tokens)
     tokens.expect("as")
     tokens.expect("(")
@@ -48,7 +48,7 @@ def _arguments(tokens: Tokens) -> tuple[str, ...]:
 
 
 def _call(tokens: Tokens, catalog: Catalog) -> FedCall:
-    routine = _routine(tokens.name(), catalog)
+    routine = routine_of(tokens.name(), catalog)
     arguments = _arguments(tokens)
     partition_by = tokens.names() if tokens.has("per") else ()
     frame = _frame(tokens)
@@ -64,7 +64,7 @@ def _call(tokens: Tokens, catalog: Catalog) -> FedCall:
     return FedCall(names, routine, arguments, partition_by, frame, ending, slide, by_rows, restarts)
 
 
-def _routine(name: str, catalog: Catalog) -> Routine:
+def routine_of(name: str, catalog: Catalog) -> Routine:
     """The routine of a name and digest: one that plans call, or one that is defined."""
     versions = catalog.versions(name.partition("#")[0])
     known = dict(catalog.called)

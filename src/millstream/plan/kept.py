@@ -33,12 +33,15 @@ from millstream.operators import (
     Feed,
     Lateral,
     LookupJoin,
+    Match,
     Recomputed,
+    Rematch,
     Scan,
     SkewSplit,
     StaticTable,
     TableScan,
 )
+from millstream.patterns.tallies import OwnCall
 from millstream.plan.strategy import BEGINS, joined_at
 from millstream.plan.text import parse_lines
 
@@ -160,6 +163,10 @@ def _catalog(bound: Node, joined: str) -> Catalog:
             called.update((repr(call.routine), call.routine) for call in node.calls)
         if isinstance(node, Lateral):
             called[repr(node.routine)] = node.routine
+        if isinstance(node, Match | Rematch):
+            calls = (tally.call for tally in node.search.tallies)
+            own = (call.routine for call in calls if isinstance(call, OwnCall))
+            called.update((repr(routine), routine) for routine in own)
         if isinstance(node, (TableScan, LookupJoin)):
             name = _known_as(node.table)
             known = entries.get(name.lower())

@@ -11,7 +11,8 @@ from millstream.catalog import Catalog
 from millstream.operators import Match, Rematch
 from millstream.patterns.references import cell_of
 from millstream.patterns.search import Search
-from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence, Tally
+from millstream.patterns.sequence import REACHED, TIMED_OUT, Element, Sequence
+from millstream.patterns.tallies import Tally
 from millstream.plan.expression_text import Tokens, length_of, parse_expression, unquoted
 from millstream.plan.recognition_lines import recognition, tally_of
 

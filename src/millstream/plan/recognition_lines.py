@@ -13,9 +13,10 @@ from millstream.patterns.recognition import Recognition
 from millstream.patterns.recognition_results import FINAL, MATCHED, column_of_row
 from millstream.patterns.references import cell_of
 from millstream.patterns.regex import regex_of
-from millstream.patterns.sequence import Tally
+from millstream.patterns.tallies import OwnCall, Tally
 from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression, unquoted
+from millstream.plan.feed_lines import routine_of
 
 _SKIPS = {"past": "past last", "next": "next", "first": "first", "last": "last"}
 
@@ -65,11 +66,24 @@ def recognition(
 
 def tally_of(tokens: Tokens, catalog: Catalog, below: Node) -> Tally:
     """What is counted of an element."""
-    call = call_of(tokens, catalog, below)
+    call = own_call(tokens, catalog) if tokens.has("own") else call_of(tokens, catalog, below)
     tokens.expect("of")
     element = tokens.name()
-    argument = below.schema.field(call.arguments[0]).type if call.arguments else None
+    plain = call.arguments and not isinstance(call, OwnCall)
+    argument = below.schema.field(call.arguments[0]).type if plain else None
     return Tally(element, call, argument, int(tokens.take()) if tokens.has("over") else None)
+
+
+def own_call(tokens: Tokens, catalog: Catalog) -> OwnCall:
+    """A call of an aggregate of one's own, behind the word `own`."""
+    routine = routine_of(tokens.name(), catalog)
+    tokens.expect("(")
+    arguments = () if tokens.has("*") else tokens.names()
+    tokens.expect(")")
+    tokens.expect("column")
+    column = int(tokens.take())
+    tokens.expect("as")
+    return OwnCall(tokens.name(), routine, arguments, column)
 
 
 def _subset(tokens: Tokens) -> tuple[str, tuple[str, ...]]:

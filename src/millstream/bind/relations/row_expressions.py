@@ -17,7 +17,7 @@ from millstream.lang import Tense, name_place_of, place_of, to_sql
 from millstream.patterns.classifiers import MATCH_NUMBER, classifier
 from millstream.patterns.recognition_results import FINAL
 from millstream.patterns.references import Cell
-from millstream.patterns.sequence import Tally
+from millstream.patterns.tallies import Tally
 
 STEPS = ("prev", "next")
 ENDS = ("first", "last")

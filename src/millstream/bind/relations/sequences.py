@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from sqlglot import exp
 
 from millstream.algebra.expressions import (
@@ -20,13 +21,15 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.elements import Elements, Reference
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts, has_query
+from millstream.bind.relations.element_aggregates import ElementAggregates
 from millstream.bind.relations.row_order import in_order
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import length_in
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import SequencePattern, name_place_of, place_of
-from millstream.operators import Match, Rematch
+from millstream.operators import Match, Project, Rematch
+from millstream.operators.project import handed_on
 from millstream.patterns.postfix import NotPostfix
 from millstream.patterns.references import Cell
 from millstream.patterns.sequence import Element, Sequence
@@ -62,7 +65,10 @@ class Sequences:
             plan, order, False, "SEQUENCE BY", described, places, self.catalog, self.notices
         )
         elements = Elements(
-            tuple(pattern.elements), stream.schema, self.catalog.aggregate, pattern.timeouts
+            tuple(pattern.elements),
+            stream.schema,
+            ElementAggregates(self._of_tuples(stream.schema)),
+            pattern.timeouts,
         )
         columns = tuple(c for c in member.columns if c[1] in keys)
         bare = Member(member.alias, columns, called=member.called, elements=elements)
@@ -72,7 +78,9 @@ class Sequences:
             within = length_in(pattern.within, domain_of(stream), described, place)
         tests, finals, used = self._steering(bare, elements)
         given = self._given(elements)
-        tallies = {r.tally.name: r.tally for r in (*used, *given.values()) if r.tally is not None}
+        every = (*used, *given.values())
+        tallies = {r.tally.name: r.tally for r in every if r.tally is not None}
+        stream = _with_computed(stream, dict(one for r in every for one in r.computed))
         search = Sequence(
             tuple(
                 Element(e.name, e.star, tests.get(e.name, TRUE), finals.get(e.name, TRUE))
@@ -95,6 +103,17 @@ class Sequences:
         if stream.is_stream:
             return Match(keys, search, gives, stream), whole
         return Rematch(keys, order, search, gives, stream), whole
+
+    def _of_tuples(self, schema: pa.Schema) -> Expressions:
+        """Binds what is computed of each tuple by itself."""
+        columns = tuple((f.name, f.name, f.type) for f in schema)
+        return Expressions(
+            Scope((Member("", columns),)),
+            self.text,
+            notices=self.notices,
+            aggregates=self.catalog.aggregate,
+            routines=self.catalog.versions,
+        )
 
     def _check(self, search: Sequence, pattern: SequencePattern) -> None:
         try:
@@ -181,6 +200,13 @@ class Sequences:
                 if told is not None:
                     found.setdefault(told.name, told)
         return found
+
+
+def _with_computed(stream: Node, computed: dict[str, Expression]) -> Node:
+    """The rows with the arguments of aggregates that are more than a column."""
+    if not computed:
+        return stream
+    return Project((*handed_on(stream.schema, stream.schema.names), *computed.items()), stream)
 
 
 _CLAUSES = ("group", "having", "order")
