@@ -16,7 +16,8 @@ from millstream.patterns.recognition import Recognition
 from millstream.patterns.references import Cell
 from millstream.patterns.regex import regex_of
 from millstream.patterns.sequence import Element, Sequence
-from patterns.chance import random_pattern, sequence_of
+from oracle.generate_sequences import random_pattern
+from patterns.chance import sequence_of
 
 
 def takes(machine: Machine, word: str) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millstream.algebra.expressions import name_text
 from millstream.blocks.machine import Failure
@@ -260,9 +259,6 @@ def measured(
     at = matches.place_of_last(bits, final)
     event = before[np.maximum(at, 0)]
     value = made.values.take(pa.array(event, mask=at < 0))
-    nothing = getattr(tally.call, "aggregate", None)
-    if nothing is not None and nothing.of_nothing is not None:
-        zeros = pa.scalar(nothing.of_nothing, value.type)
-        value = pc.if_else(pa.array((at < 0) & (matches.match >= 0)), zeros, value)
+    value = tally.over_nothing(value, (at < 0) & (matches.match >= 0))
     failures = [(name, Failure(int(index[f.event]), f.reason)) for name, f in made.failures]
     return value, failures

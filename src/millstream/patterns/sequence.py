@@ -309,6 +309,7 @@ class Sequence:
         place = np.full(len(matches), -1)
         place[there] = starts[1:] - 1
         value = made.values.take(pa.array(place, mask=place < 0))
+        value = tally.over_nothing(value, place < 0)
         return value, [(name, Failure(int(index[f.event]), f.reason)) for name, f in made.failures]
 
     def _result(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import name_text
@@ -89,6 +90,18 @@ class Tally:
     def counts_rows(self) -> bool:
         """Whether it is the number of rows of the element."""
         return self.kind == ROWS
+
+    @property
+    def of_nothing(self) -> int | None:
+        """What it is over no rows."""
+        return None if isinstance(self.call, OwnCall) else self.call.aggregate.of_nothing
+
+    def over_nothing(self, values: pa.Array, empty: np.ndarray) -> pa.Array:
+        """Values with what it is over no rows where there are none."""
+        if self.of_nothing is None or not empty.any():
+            return values
+        nothing = pa.scalar(self.of_nothing, values.type)
+        return pc.if_else(pa.array(empty), nothing, values)
 
     def __str__(self) -> str:
         within = "" if self.rows is None else f" over {self.rows}"
