@@ -130,7 +130,10 @@ def whole_division(left: pa.Array, right: pa.Array) -> pa.Array:
 
 
 def modulo(left: pa.Array, right: pa.Array) -> pa.Array:
-    """The remainder with the sign of the dividend; NULL for a zero divisor."""
+    """The remainder with the sign of the dividend; NULL for a zero divisor. A time counts as its
+    whole seconds."""
+    if left.type == TIMESTAMP:
+        left = since_epoch("second", 1_000_000)(left)
     divisor = _not_zero(right)
     if pa.types.is_decimal(left.type):
         return mapped(_DIGITS.remainder, left.type)(left, divisor)

@@ -18,7 +18,11 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "*": ("product", "2 * 3"),
     "/": ("exact quotient, always a double; NULL for a zero divisor", "7 / 2"),
     "div": ("whole quotient, towards zero", "7 div 2"),
-    "%": ("remainder, with the sign of the dividend; also `mod(a, b)`", "-7 % 4"),
+    "%": (
+        "remainder, with the sign of the dividend; of a time, that of its whole seconds; "
+        "also `mod(a, b)`",
+        "-7 % 4",
+    ),
     "neg": ("the negative", "-(3)"),
     "like": ("`%` stands for any text, `_` for one character", "name LIKE 'l%'"),
     "coalesce": ("the first that is not NULL", "coalesce(NULL, 2)"),

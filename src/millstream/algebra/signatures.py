@@ -59,6 +59,8 @@ def arithmetic(types: Types) -> Signature | None:
 
 
 def modulo(types: Types) -> Signature | None:
+    if [*types] == [TIMESTAMP, INTEGER]:
+        return (TIMESTAMP, INTEGER), INTEGER
     signature = arithmetic(types)
     return signature and (signature[0], signature[0][0])
 

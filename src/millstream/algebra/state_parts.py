@@ -32,6 +32,7 @@ class Extent(Enum):
     SLIDE = "the rows of one slide"
     FRAMES = "the rows in the frames of partitions"
     PARTITIONS = "the partitions of a window"
+    BETWEEN = "what has changed since the last point"
     GAP = "the rows that came within the gap that ends a session"
     AHEAD = "rows that name a time of their own, until it comes"
     WINDOW = "the tuples in the window of a call"

@@ -11,6 +11,7 @@ from millstream.operators.fill import Fill
 from millstream.operators.filter import Filter
 from millstream.operators.group_by import GroupBy
 from millstream.operators.hop import Hop
+from millstream.operators.instants import Instants
 from millstream.operators.intersect import Intersect
 from millstream.operators.join import Join
 from millstream.operators.lateral import Lateral
@@ -38,8 +39,11 @@ from millstream.operators.single_join import SingleJoin
 from millstream.operators.skew_split import SkewSplit
 from millstream.operators.stamp import Stamp
 from millstream.operators.stored import Stored
+from millstream.operators.sync import Sync
+from millstream.operators.sync_at import SyncAt
 from millstream.operators.table_scan import TableScan
 from millstream.operators.tagged import Tagged
+from millstream.operators.ticks import Ticks
 from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
 from millstream.operators.top_k import TopK
 from millstream.operators.union_all import UnionAll
@@ -47,6 +51,8 @@ from millstream.operators.windows import Now, Range, Unbounded
 
 OPERATORS = (
     Scan,
+    Ticks,
+    Instants,
     Stamp,
     Retime,
     Missed,
@@ -62,6 +68,8 @@ OPERATORS = (
     Over,
     Match,
     Panes,
+    Sync,
+    SyncAt,
     Filter,
     Project,
     LookupJoin,

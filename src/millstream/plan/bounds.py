@@ -27,6 +27,7 @@ from millstream.operators import (
     Filter,
     GroupBy,
     Hop,
+    Instants,
     Intersect,
     Istream,
     Join,
@@ -58,8 +59,11 @@ from millstream.operators import (
     SkewSplit,
     Stamp,
     Stored,
+    Sync,
+    SyncAt,
     TableScan,
     Tagged,
+    Ticks,
     TopK,
     Unbounded,
     UnionAll,
@@ -88,6 +92,8 @@ def bound(node: Node, kept: StatePart) -> str:
             return _each(_and(keys), below) if keys else "one row"
         case Extent.OWN:
             return _own(node) or "none: grows with every row"
+        case Extent.BETWEEN:
+            return _between(node)
         case Extent.SLIDE:
             assert isinstance(node, RangeSlide | Hop | Over)
             return f"rows of {length_words(_waits(node), node)}"
@@ -171,6 +177,16 @@ def _waits(node: RangeSlide | Hop | Over) -> int:
     if isinstance(node, Over):
         return node.frame.slide or 0
     return node.slide if isinstance(node, RangeSlide) else max(node.length, node.every)
+
+
+def _between(node: Node) -> str:
+    """What waits for the next point."""
+    wait = node.points.longest_wait if isinstance(node, Sync) else None
+    there = content(node.inputs[0])
+    if wait is None:
+        most = f": at most {there}, twice" if there else ", without a bound"
+        return f"what changes between two points{most}"
+    return f"what changes in {length_words(wait, node)}"
 
 
 def _last_sessions(node: Session) -> str:
@@ -280,6 +296,10 @@ def _below(node: Node) -> str | None:
     return "elements" if node.is_stream else content(node.inputs[0])
 
 
+def _first(node: Node) -> str | None:
+    return content(node.inputs[0])
+
+
 def _now(node: Now) -> str:
     return f"{_rows_of(node.input)} at one instant"
 
@@ -364,6 +384,8 @@ def _each_side(node: Node) -> list[str]:
 
 CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Scan: _elements,
+    Ticks: _elements,
+    Instants: _elements,
     Stamp: _below,
     Retime: _elements,
     Missed: _elements,
@@ -379,6 +401,8 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Over: _elements,
     Match: _elements,
     Panes: _elements,
+    Sync: _below,
+    SyncAt: _first,
     Filter: _below,
     Project: _below,
     LookupJoin: _beside_table,

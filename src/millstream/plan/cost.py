@@ -29,6 +29,7 @@ from millstream.operators import (
     Filter,
     GroupBy,
     Hop,
+    Instants,
     Intersect,
     Istream,
     Join,
@@ -60,8 +61,11 @@ from millstream.operators import (
     SkewSplit,
     Stamp,
     Stored,
+    Sync,
+    SyncAt,
     TableScan,
     Tagged,
+    Ticks,
     TopK,
     Unbounded,
     UnionAll,
@@ -254,6 +258,12 @@ def _numbered(costs: Costs, node: Rows | Session | TableScan) -> float:
     return NUMBER * costs.rows(node)
 
 
+def _synced(costs: Costs, node: Sync | SyncAt) -> float:
+    """Rows wait, and what is retracted is added up with what it retracts."""
+    back = costs.rates.rates_of(node.inputs[0]).back
+    return (ROW + QUEUE) * costs.rows(node) + 2 * COUNT * back
+
+
 def _over(costs: Costs, node: Over) -> float:
     """Every row enters a frame, and leaves it."""
     return (GROUP + NUMBER) * costs.rows(node)
@@ -299,6 +309,8 @@ def _lookup_join(costs: Costs, node: LookupJoin) -> float:
 
 COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Scan: _scan,
+    Ticks: _emitted,
+    Instants: _row,
     Stamp: _row,
     Retime: _row,
     Missed: _row,
@@ -314,6 +326,8 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Over: _over,
     Match: _searched,
     Panes: _panes,
+    Sync: _synced,
+    SyncAt: _synced,
     Filter: _row,
     Project: _row,
     LookupJoin: _lookup_join,

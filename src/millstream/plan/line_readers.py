@@ -31,6 +31,7 @@ from millstream.operators import (
     Filter,
     GroupBy,
     Hop,
+    Instants,
     Intersect,
     Istream,
     Join,
@@ -62,8 +63,11 @@ from millstream.operators import (
     SkewSplit,
     Stamp,
     Stored,
+    Sync,
+    SyncAt,
     TableScan,
     Tagged,
+    Ticks,
     TopK,
     Unbounded,
     UnionAll,
@@ -73,6 +77,7 @@ from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
 from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
 from millstream.plan.match_lines import match_line, rematch_line
+from millstream.plan.points_lines import points_line
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -343,6 +348,13 @@ def _begin(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Begin(int(tokens.take()), below)
 
 
+def _instants(tokens: Tokens, catalog: Catalog, below: Node) -> Instants:
+    if not tokens.has("of"):
+        return Instants(None, 1, below)
+    column = tokens.name()
+    return Instants(column, int(tokens.take()) if tokens.has("times") else 1, below)
+
+
 def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     side = tokens.take()
     tokens.expect("of")
@@ -353,6 +365,8 @@ def _skew_split(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 
 READERS: dict[type[Node], Reader] = {
     Scan: _scan,
+    Ticks: points_line(Ticks),
+    Instants: _instants,
     Stamp: _plain(Stamp),
     Retime: _retimed(Retime),
     Missed: _retimed(Missed),
@@ -368,6 +382,8 @@ READERS: dict[type[Node], Reader] = {
     Over: _over,
     Match: match_line,
     Panes: _panes,
+    Sync: points_line(Sync),
+    SyncAt: _plain(SyncAt),
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

@@ -25,6 +25,7 @@ from millstream.operators import (
     Filter,
     GroupBy,
     Hop,
+    Instants,
     Intersect,
     Istream,
     Join,
@@ -56,8 +57,11 @@ from millstream.operators import (
     SkewSplit,
     Stamp,
     Stored,
+    Sync,
+    SyncAt,
     TableScan,
     Tagged,
+    Ticks,
     TopK,
     Unbounded,
     UnionAll,
@@ -124,6 +128,10 @@ def _turned(part: Expression) -> str:
 
 def _scanned(node: Scan) -> Lineage:
     return {name: Column(f"{node.stream}.{name}", kind) for name, kind in node.columns}
+
+
+def _ticked(node: Ticks) -> Lineage:
+    return {f.name: Column(f"clock.{f.name}", f.type) for f in node.schema}
 
 
 def _projected(node: Project) -> Lineage:
@@ -214,6 +222,8 @@ def _by_words(node: Node) -> _Form:
 
 LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Scan: _scanned,
+    Ticks: _ticked,
+    Instants: _by_name,
     Stamp: _by_name,
     Retime: _by_name,
     Missed: _by_name,
@@ -229,6 +239,8 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Over: _of_window,
     Match: _of_window,
     Panes: _of_window,
+    Sync: _by_name,
+    SyncAt: _by_name,
     Filter: _by_name,
     Project: _projected,
     LookupJoin: _looked_up,
@@ -267,6 +279,8 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
 
 FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Scan: _stream,
+    Ticks: _by_words,
+    Instants: _by_words,
     Stamp: _by_words,
     Retime: _by_words,
     Missed: _by_words,
@@ -282,6 +296,8 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Over: _by_words,
     Match: _by_words,
     Panes: _by_words,
+    Sync: _by_words,
+    SyncAt: _by_words,
     Filter: _tested,
     Project: _below,
     LookupJoin: _by_words,

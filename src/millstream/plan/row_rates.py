@@ -25,6 +25,7 @@ from millstream.operators import (
     Filter,
     GroupBy,
     Hop,
+    Instants,
     Intersect,
     Istream,
     Join,
@@ -56,8 +57,11 @@ from millstream.operators import (
     SkewSplit,
     Stamp,
     Stored,
+    Sync,
+    SyncAt,
     TableScan,
     Tagged,
+    Ticks,
     TopK,
     Unbounded,
     UnionAll,
@@ -180,6 +184,22 @@ def _unbounded(known: RateEstimates, node: Unbounded, below: RowRates) -> RowRat
 def _range(known: RateEstimates, node: Range | RangeSlide, below: RowRates) -> RowRates:
     length = node.length
     return replace(below, size=ENDLESS if length is None else below.rate * (length + 1))
+
+
+def _ticks(known: RateEstimates, node: Ticks, time: RowRates) -> RowRates:
+    return RowRates(1.0 / (node.points.longest_wait or ENDLESS), 0.0, 0.0)
+
+
+def _synced(known: RateEstimates, node: Sync, below: RowRates) -> RowRates:
+    """Between two points no more rows come or are retracted than there are."""
+    most = size(below) / (node.points.longest_wait or 1)
+    return replace(below, rate=min(below.rate, most), back=min(below.back, most))
+
+
+def _synced_at(known: RateEstimates, node: SyncAt, below: RowRates, points: RowRates) -> RowRates:
+    most = size(below) * points.rate
+    gone = below.back + known.ends(node.left)
+    return replace(below, rate=min(below.rate, most), back=min(gone, most))
 
 
 def _rows(known: RateEstimates, node: Rows, below: RowRates) -> RowRates:
@@ -319,6 +339,8 @@ def _stored(known: RateEstimates, node: Stored, below: RowRates) -> RowRates:
 
 GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Scan: _scan,
+    Ticks: _ticks,
+    Instants: _same,
     Stamp: _same,
     Retime: _same,
     Missed: _same,
@@ -334,6 +356,8 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Over: _over,
     Match: _found,
     Panes: _over,
+    Sync: _synced,
+    SyncAt: _synced_at,
     Filter: _filter,
     Project: _same,
     LookupJoin: _lookup_join,
