@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
-from millstream.algebra.points import FIRST, LAST, Points, Runs, TooMany, patterned, runs_where
+from millstream.algebra.points import FIRST, LAST, Points, TooMany, patterned
+from millstream.algebra.remainders import Runs, runs_where
 from millstream.algebra.types import BOOLEAN, TIMESTAMP
 
 LONGEST = 1_209_600

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import gcd, lcm
+from math import lcm
 
 import numpy as np
 
 from millstream.algebra.lengths import length_text
+from millstream.algebra.remainders import (
+    Runs,
+    as_series,
+    both,
+    either,
+    first_only,
+    joined,
+    shortest,
+)
 from millstream.algebra.time import DAWN, INFINITY, Domain
 from millstream.columns.native import native
-
-Runs = tuple[tuple[int, int], ...]
-"""Stretches of whole numbers, from the first to the last, in order, apart from each other."""
 
 MANY = 100_000
 """A set with more runs of remainders is not written as arithmetic any more."""
@@ -85,7 +91,7 @@ class Stretch:
         if self.at == ((0, self.every - 1),):
             return ((0, every - 1),)
         steps = range(0, every, self.every)
-        return _joined((a + step, b + step) for step in steps for a, b in self.at)
+        return joined((a + step, b + step) for step in steps for a, b in self.at)
 
     @property
     def longest_wait(self) -> int:
@@ -178,13 +184,13 @@ class Points:
         return only.every if len(only.at) == 1 and only.at[0][0] == only.at[0][1] else None
 
     def __and__(self, other: Points) -> Points:
-        return self._combined(other, _both)
+        return self._combined(other, both)
 
     def __or__(self, other: Points) -> Points:
-        return self._combined(other, _either)
+        return self._combined(other, either)
 
     def __sub__(self, other: Points) -> Points:
-        return self._combined(other, _first_only)
+        return self._combined(other, first_only)
 
     def __invert__(self) -> Points:
         return Points.all(self.tick) - self
@@ -208,7 +214,7 @@ class Points:
             if len(runs) > MANY:
                 raise TooMany
             if runs:
-                parts.append(Stretch(*_shortest(every, runs), first, after - 1))
+                parts.append(Stretch(*shortest(every, runs), first, after - 1))
         return Points(self.tick, _put_together(parts))
 
     def _there(self, tick: int) -> Stretch | None:
@@ -225,7 +231,7 @@ class Points:
     def _stretch_words(self, stretch: Stretch, domain: Domain | None) -> str:
         text = f"every {length_text(stretch.every * self.tick, domain)}"
         if stretch.at != ((0, 0),):
-            series = _series(stretch.at)
+            series = as_series(stretch.at)
             text += " at " + ", ".join(self._series_words(part, domain) for part in series)
         if stretch.first > FIRST:
             text += f" from {self._instant_words(stretch.first, domain)}"
@@ -248,44 +254,11 @@ class Points:
         return f"'{moment.isoformat(sep=' ')}'"
 
 
-def runs_where(mask: np.ndarray, start: int, every: int) -> Runs:
-    """The remainders at which a pattern holds, of which `mask` shows one turn from `start` on."""
-    turned = np.roll(mask, start % every)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], turned, [False]])))
-    return tuple((int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2]))
-
-
 def patterned(parts: Sequence[tuple[int, Runs, int, int]], tick: int) -> Points:
     """Points from stretches (every, runs, first, last) one after the other."""
     return Points(
-        tick, _put_together([Stretch(*_shortest(e, r), f, t) for e, r, f, t in parts if r])
+        tick, _put_together([Stretch(*shortest(e, r), f, t) for e, r, f, t in parts if r])
     )
-
-
-def series_of(first: int, last: int, step: int) -> Runs:
-    """The runs from the first number to the last in steps."""
-    if step == 1:
-        return ((first, last),)
-    return tuple((number, number) for number in range(first, last + 1, step))
-
-
-def _series(runs: Runs) -> list[tuple[int, int, int]]:
-    """The runs as (first, last, step): single numbers at equal distances are put together."""
-    made: list[tuple[int, int, int]] = []
-    for first, last in runs:
-        a, b, step = made[-1] if made else (0, 0, 0)
-        alone = first == last and bool(made)
-        if alone and (step > 1 or a == b) and first - b == (step if step > 1 else first - b):
-            made[-1] = a, first, first - b
-        else:
-            made.append((first, last, 1))
-    return [part for found in made for part in _apart(found)]
-
-
-def _apart(series: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-    """Two numbers are written one by one."""
-    first, last, step = series
-    return [series] if step == 1 or last - first > step else [(first, first, 1), (last, last, 1)]
 
 
 @native
@@ -299,76 +272,6 @@ def _multiples(instants: np.ndarray, every: int, offset: int) -> np.ndarray:
 
 
 Combine = Callable[[Runs, Runs, int], Runs]
-
-
-def _either(a: Runs, b: Runs, every: int) -> Runs:
-    return _joined((*a, *b))
-
-
-def _both(a: Runs, b: Runs, every: int) -> Runs:
-    return _others(_joined((*_others(a, every), *_others(b, every))), every)
-
-
-def _first_only(a: Runs, b: Runs, every: int) -> Runs:
-    return _both(a, _others(b, every), every)
-
-
-def _others(runs: Runs, every: int) -> Runs:
-    """The remainders that are in none of the runs."""
-    edges = [-1, *(edge for run in runs for edge in run), every]
-    gaps = zip(edges[::2], edges[1::2])
-    return tuple((a + 1, b - 1) for a, b in gaps if a + 1 < b)
-
-
-def _joined(runs: Iterable[tuple[int, int]]) -> Runs:
-    """Runs that touch or overlap as one."""
-    made: list[tuple[int, int]] = []
-    for first, last in sorted(runs):
-        if made and first <= made[-1][1] + 1:
-            made[-1] = made[-1][0], max(made[-1][1], last)
-        else:
-            made.append((first, last))
-    return tuple(made)
-
-
-def _shortest(every: int, runs: Runs) -> tuple[int, Runs]:
-    """The same pattern with the shortest period."""
-    if runs == ((0, every - 1),):
-        return 1, ((0, 0),)
-    for prime in _primes(every):
-        while every % prime == 0 and _repeats(every // prime, every, runs):
-            every //= prime
-            runs = _joined((max(a, 0), min(b, every - 1)) for a, b in runs if a < every)
-    return every, runs
-
-
-def _repeats(step: int, every: int, runs: Runs) -> bool:
-    """Whether the pattern is the same when it is moved by a step."""
-    cells = np.array(runs, np.int64)
-    wide = int((cells[:, 1] - cells[:, 0] + 1).sum())
-    if wide % gcd(wide, every // step) or wide * step % every:
-        return False
-    moved = []
-    for a, b in runs:
-        a, b = a + step, b + step
-        if a >= every:
-            moved.append((a - every, b - every))
-        elif b >= every:
-            moved += [(a, every - 1), (0, b - every)]
-        else:
-            moved.append((a, b))
-    return _joined(moved) == runs
-
-
-def _primes(number: int) -> list[int]:
-    found, divisor = [], 2
-    while divisor * divisor <= number:
-        if number % divisor == 0:
-            found.append(divisor)
-            while number % divisor == 0:
-                number //= divisor
-        divisor += 1
-    return [*found, number] if number > 1 else found
 
 
 def _put_together(parts: Sequence[Stretch]) -> tuple[Stretch, ...]:

@@ -14,6 +14,7 @@ from millstream.algebra.identity import identity_of_version
 from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
 from millstream.algebra.points import Points
+from millstream.algebra.state_parts import StatePart
 from millstream.algebra.time import Domain, Span
 from millstream.algebra.types import INTEGER, TIMESTAMP
 from millstream.state.chunks import State
@@ -31,6 +32,7 @@ class Ticks(Node):
 
     is_stream: ClassVar[bool] = True
     key: ClassVar[tuple[str, ...]] = (TIMEPOINT,)  # type: ignore[assignment]
+    state_parts: ClassVar[tuple[StatePart, ...]] = ()
 
     points: Points
     input: Node

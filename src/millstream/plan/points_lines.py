@@ -6,7 +6,8 @@ import datetime as dt
 from collections.abc import Callable
 
 from millstream.algebra.node import Node
-from millstream.algebra.points import FIRST, LAST, Points, Runs, patterned, series_of, tick_of
+from millstream.algebra.points import FIRST, LAST, Points, patterned, tick_of
+from millstream.algebra.remainders import Runs, series_of
 from millstream.catalog import Catalog
 from millstream.operators import Sync, Ticks
 from millstream.plan.expression_text import Tokens, length_of, unquoted

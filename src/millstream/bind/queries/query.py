@@ -17,6 +17,7 @@ from millstream.bind.names.scope import Scope, is_known, not_found_in
 from millstream.bind.names.trees import aggregates_of, calls_own, has_over, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.queries.beginnings import with_beginning
+from millstream.bind.queries.first_points import from_first_point
 from millstream.bind.queries.items import Item
 from millstream.bind.queries.ordering import bind_ordering, clause_place
 from millstream.bind.queries.select import Select
@@ -58,7 +59,7 @@ def bind_query(query: exp.Expr, catalog: Catalog, text: str) -> Bound:
     """The plan of a query that stands by itself, in CREATE … AS or in EXPLAIN."""
     with deep_stack():
         binder = _Binder(catalog, text)
-        plan = with_beginning(binder.query(query, outermost=True), catalog)
+        plan = from_first_point(with_beginning(binder.query(query, outermost=True), catalog))
         assert not any(isinstance(node, Hole) for node in walk(plan)), "every domain is filled"
         known = catalog.entries
         read = [entry.name for entry in binder.found if known.get(entry.name.lower()) is entry]

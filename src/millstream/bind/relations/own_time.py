@@ -24,6 +24,7 @@ from millstream.operators import (
     Retime,
     Scan,
     Stamp,
+    Ticks,
     Unbounded,
     UnionAll,
 )
@@ -74,6 +75,8 @@ def names_own_time(node: Node, column: str, scale: int, catalog: Catalog) -> boo
             return source.order_by == column and source.scale == scale
         case Retime():
             return node.order == column and node.scale == scale
+        case Ticks():
+            return scale == 1
         case Project():
             value = dict(node.outputs)[column]
             if value == CLOCK and isinstance(node.input, Stamp):

@@ -1,4 +1,7 @@
-"""FROM: the entries a query reads, each with its window and its names."""
+"""FROM: the entries a query reads, each with its window and its names.
+
+Long because there are that many kinds of entries, each with a few lines.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from millstream.bind.expressions.own_messages import no_such_function
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.clock_column import hides_clock, hiding, names_clock, with_clock
+from millstream.bind.relations.clock_stream import clock_stream, is_clock
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
@@ -254,13 +258,25 @@ class Sources:
     def _find(self, node: exp.Table) -> Stream | Table | View:
         if isinstance(node.this, exp.Func):
             raise self._function_in_from(node.this)
-        if owner := node.args.get("db"):
+        owner = node.args.get("db")
+        if is_clock(node.name, self.catalog):
+            return self._clock(owner, node)
+        if owner:
             return self._side(owner, node)
         try:
             self.found.append(self.catalog.find(node.name))
         except MillstreamError as error:
             raise error.at(place_of(node.this, self.text)) from None
         return self.found[-1]
+
+    def _clock(self, owner: exp.Expr | None, node: exp.Table) -> View:
+        """The stream of ticks of the clock, or of the clock that a stream goes by."""
+        try:
+            clock, streams = clock_stream(owner.name if owner else None, self.catalog)
+        except MillstreamError as error:
+            raise error.at(place_of(owner or node.this, self.text)) from None
+        self.found += streams
+        return clock
 
     def _side(self, owner: exp.Expr, node: exp.Table) -> Stream | View:
         """`bids.late` and `bids.errors`: the rows of a stream that arrived late or were bad."""

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node
-from millstream.catalog import Catalog
+from millstream.algebra.expressions import Column
+from millstream.algebra.node import Node, walk
+from millstream.algebra.points import Points, tick_of
+from millstream.algebra.time import Domain
+from millstream.algebra.types import INTEGER, TIMESTAMP, type_name
+from millstream.bind.relations.clock_column import CLOCK
+from millstream.bind.relations.clock_stream import CLOCK_STREAM, is_clock
+from millstream.bind.relations.own_time import names_own_time
+from millstream.bind.relations.times import check_times, domain_of
+from millstream.catalog import Catalog, Filled, Stream, Table
 from millstream.errors import MillstreamError, Place
+from millstream.operators import (
+    GroupBy,
+    Instants,
+    Istream,
+    Project,
+    Retime,
+    Scan,
+    Stamp,
+    Sync,
+    SyncAt,
+    Ticks,
+)
+from millstream.operators.clocked import points_of
+from millstream.operators.stamp import INSTANT
+
+WRITE = f"Write a query for it: SELECT Timepoint FROM R({CLOCK_STREAM}) WHERE Timepoint % 5 = 0."
 
 
 def synchronized(
@@ -12,11 +36,108 @@ def synchronized(
 ) -> Node:
     """The relation as it stands at the last point of `sync`; `described` says what it is of.
 
-    What arrives between two points is applied together at the next one.
+    Points that are arithmetic on the clock are computed; a stream of others goes to every bucket.
     """
-    catalog.find(sync)
-    raise MillstreamError(
-        f'synchronization by a stream is not there yet: {described} by "{sync}"',
-        place,
-        hint="Leave the second name out: the relation then changes with every modification.",
-    )
+    domain = domain_of(plan)
+    if is_clock(sync.rpartition(".")[2], catalog):
+        return _at(plan, Points.all(tick_of(domain)))
+    times = _stream_of(catalog.find(sync), place)
+    check_times(plan, times, place)
+    column, scale = _time_column(times, sync, domain, catalog, place)
+    points = points_of(times)
+    if points is not None:
+        return _at(plan, points)
+    stream = times if times.is_stream else Istream(times)
+    plain = names_own_time(stream, column, scale, catalog)
+    return SyncAt(plan, Instants(None if plain else column, scale, stream))
+
+
+def _at(plan: Node, points: Points) -> Node:
+    return plan if points.is_every_instant else Sync(points, plan)
+
+
+def _stream_of(entry: object, place: Place | None) -> Node:
+    """The plan of a sync, of which a table is none."""
+    if isinstance(entry, Table):
+        raise MillstreamError(
+            f'table "{entry.name}" is no stream of time points', place, hint=WRITE
+        )
+    assert isinstance(entry, Stream) or hasattr(entry, "plan")
+    if isinstance(entry, Stream):
+        return entry.scan()
+    return entry.plan
+
+
+def _time_column(
+    times: Node, sync: str, domain: Domain, catalog: Catalog, place: Place | None
+) -> tuple[str, int]:
+    """The one column of a sync, which holds the time of its rows, and its unit."""
+    columns = [f for f in times.schema if not f.name.startswith("#")]
+    if len(columns) != 1:
+        raise MillstreamError(
+            f'"{sync}" is no stream of time points: it has {len(columns)} columns',
+            place,
+            detail="A stream of time points has one column, with the time of each row.",
+            hint=f"Select the time alone: CREATE VIEW points AS SELECT "
+            f"{_time_name(times, catalog)} FROM {sync}.",
+        )
+    (column,) = columns
+    scale = _scale(times, catalog) if column.type == INTEGER and domain is Domain.TIMESTAMP else 1
+    wanted = TIMESTAMP if domain is Domain.TIMESTAMP and scale == 1 else INTEGER
+    if column.type != wanted or not is_time(times, column.name, catalog):
+        raise MillstreamError(
+            f'"{sync}" is no stream of time points: '
+            f'its column "{column.name}" is not the time of its rows',
+            place,
+            detail=f"It is of type {type_name(column.type)}, and a time is of type "
+            f"{type_name(wanted)} here."
+            if column.type != wanted
+            else None,
+            hint=f"Select the time of the rows: {_time_name(times, catalog)}.",
+        )
+    return column.name, scale
+
+
+def _scale(times: Node, catalog: Catalog) -> int:
+    """How many units of the domain one unit of the order columns is; 1 where that differs."""
+    streams = [n.stream for n in walk(times) if isinstance(n, Scan)]
+    scales = {e.scale for s in streams if isinstance(e := catalog.entries.get(s.lower()), Stream)}
+    return scales.pop() if len(scales) == 1 else 1
+
+
+def _time_name(times: Node, catalog: Catalog) -> str:
+    """What the time of the rows is called, in a hint."""
+    for node in walk(times):
+        if isinstance(node, Ticks):
+            return "Timepoint"
+        if isinstance(node, Scan):
+            source = catalog.entries.get(node.stream.lower())
+            source = source.declared if isinstance(source, Filled) else source
+            if isinstance(source, Stream) and source.order_by:
+                return source.order_by
+    return "TS"
+
+
+def is_time(node: Node, column: str, catalog: Catalog) -> bool:
+    """Whether a column holds times of rows: of those that it stands in, or of rows below."""
+    match node:
+        case Scan():
+            source = catalog.entries.get(node.stream.lower())
+            return isinstance(source, Stream) and source.order_by == column
+        case Ticks():
+            return True
+        case Retime():
+            return node.order == column
+        case Stamp() if column == INSTANT:
+            return True
+        case Project():
+            value = dict(node.outputs).get(column)
+            if value == CLOCK:
+                return is_time(node.input, INSTANT, catalog)
+            return isinstance(value, Column) and is_time(node.input, value.name, catalog)
+        case GroupBy() if column not in node.keys:
+            call = next((call for call in node.calls if call.name == column), None)
+            given = () if call is None else call.arguments
+            return any(is_time(node.input, name, catalog) for name in given)
+    below = [child for child in node.inputs if column in child.schema.names]
+    return any(is_time(child, column, catalog) for child in below)

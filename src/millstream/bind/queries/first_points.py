@@ -1,0 +1,85 @@
+"""The beginning of a query over synchronized relations: its first point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+
+from millstream.algebra.node import Node, walk
+from millstream.algebra.points import Points, TooMany
+from millstream.bind.relations.clock_stream import time_of
+from millstream.operators import (
+    Dstream,
+    GroupBy,
+    Instants,
+    Istream,
+    Rstream,
+    Scan,
+    Sync,
+    SyncAt,
+    TableScan,
+    Ticks,
+    UnionAll,
+)
+
+Clock = Points | Node
+"""The points of a Sync, or the stream of those of a SyncAt."""
+
+
+def from_first_point(plan: Node) -> Node:
+    """The plan, empty before the first point of the relations it reads, if all are synchronized.
+
+    A count over nothing, and the rows of a table, would be there from the first element on.
+    Law: from its first point on nothing changes, since a relation that changes at points only is
+    what it was at the last of them.
+    """
+    if isinstance(plan, Istream | Dstream | Rstream):
+        return replace(plan, input=from_first_point(plan.input))
+    clocks = _clocks(plan)
+    if not clocks or plan.is_stream or not any(_begins(node) for node in _above(plan)):
+        return plan
+    return _synchronized(plan, list(dict.fromkeys(clocks)))
+
+
+def _clocks(node: Node) -> list[Clock] | None:
+    """The points at which a plan changes; None if it can change at any instant."""
+    match node:
+        case Sync(points=points):
+            return [points]
+        case SyncAt(right=right):
+            return [right]
+        case Scan() | Ticks():
+            return None
+        case TableScan():
+            return [] if node.is_static else None
+    found = [_clocks(child) for child in node.inputs]
+    known = [clocks for clocks in found if clocks is not None]
+    return [c for clocks in known for c in clocks] if len(known) == len(found) else None
+
+
+def _above(node: Node) -> Iterator[Node]:
+    """The operators above what is synchronized."""
+    if not isinstance(node, Sync | SyncAt):
+        yield node
+        for child in node.inputs:
+            yield from _above(child)
+
+
+def _begins(node: Node) -> bool:
+    """Whether a node has rows from the beginning on, without any of its input."""
+    return isinstance(node, TableScan) or (isinstance(node, GroupBy) and not node.keys)
+
+
+def _synchronized(plan: Node, clocks: list[Clock]) -> Node:
+    """The plan at the points of any of the clocks."""
+    computed = [clock for clock in clocks if isinstance(clock, Points)]
+    brought = [clock for clock in clocks if isinstance(clock, Node)]
+    if not brought:
+        try:
+            return Sync(reduce(Points.__or__, computed), plan)
+        except TooMany:
+            pass
+    time = time_of(next(node for node in walk(plan) if isinstance(node, Scan)))
+    ticks = [Instants(None, 1, Ticks(points, time)) for points in computed]
+    return SyncAt(plan, reduce(UnionAll, [*brought, *ticks]))
