@@ -70,6 +70,9 @@ $(READY): pyproject.toml
 	@$(PIP) -e '.[dev]'
 	@$(BIN)/python -c 'from millstream.spark.java import find_java; find_java()' 2>/dev/null || { \
 	  echo "no Java 17 or newer here: installing one into $(VENV)"; $(PIP) -e '.[java]'; }
+	@$(BIN)/python -m compileall -q src
+	@echo "preparing Java's classes, so that Spark starts faster"
+	@$(BIN)/millstream prepare || echo "Spark starts as ever"
 	@touch $(READY)
 
 # Debian keeps pip for new environments in a package of its own; the system's pip will do as well.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from millstream.cli.preparing import prepare
 from millstream.spark.class_archive import ABANDONED, java_options
 from millstream.spark.java import find_java
 
@@ -74,3 +75,8 @@ def test_settings_of_spark_or_no_folder_leave_java_as_it_is(
     folder.rmdir()
     folder.write_text("not a folder")
     assert java_options(JAVA) == ""
+
+
+def test_prepare_says_what_is_there(folder: Path) -> None:
+    part_of(java_options(JAVA)).write_bytes(b"an archive")
+    assert prepare() == "Java's prepared classes are there already"

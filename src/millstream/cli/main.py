@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from millstream.cli.without_pandas import hide_pandas
 from millstream.errors import MillstreamError, closest
 
 app = typer.Typer(
@@ -78,6 +79,7 @@ def millstream(
     ] = False,
 ) -> None:
     """Continuous queries over streams on Spark, in one language."""
+    hide_pandas()
 
 
 @app.command()
@@ -219,6 +221,14 @@ def demo(
     from millstream.cli.demo import run_demo
 
     run_demo(seconds, master)
+
+
+@app.command()
+def prepare() -> None:
+    """Do once what makes later runs start faster on Spark."""
+    from millstream.cli.preparing import prepare
+
+    typer.echo(prepare())
 
 
 def main() -> None:

@@ -28,15 +28,29 @@ ABANDONED = 3600.0
 
 def java_options(java: str) -> str:
     """What a Java process is told, so that it reads the archive, or makes it when it ends."""
-    folder, home = private_folder("java"), Path(_find_spark_home())
-    if folder is None or _has_settings(home):
+    archive = _archive(java)
+    if archive is None:
         return ""
-    archive = folder / f"spark-{_digest(Path(java), home / 'jars')}.jsa"
-    _put_in_place(archive)
     if archive.exists():
         return f'-Xshare:auto -XX:SharedArchiveFile="{archive}" {SILENT}'
     part = archive.with_suffix(f".{uuid4().hex}.part")
     return f'-XX:ArchiveClassesAtExit="{part}" {SILENT}'
+
+
+def is_there(java: str) -> bool:
+    """Whether the archive has been made."""
+    archive = _archive(java)
+    return archive is not None and archive.exists()
+
+
+def _archive(java: str) -> Path | None:
+    """Where the archive is, or will be; None where there cannot be one."""
+    folder, home = private_folder("java"), Path(_find_spark_home())
+    if folder is None or _has_settings(home):
+        return None
+    archive = folder / f"spark-{_digest(Path(java), home / 'jars')}.jsa"
+    _put_in_place(archive)
+    return archive
 
 
 def _has_settings(home: Path) -> bool:

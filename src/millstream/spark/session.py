@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 from millstream.spark.class_archive import java_options
 from millstream.spark.java import find_java
+from millstream.spark.java_process import start_java
 
 LOOPBACK = "127.0.0.1"
 CLOSED = {
@@ -43,29 +40,6 @@ LOCAL_LOGS = {
 }
 """How Spark writes its logs of a stream to folders of this machine: as files that are renamed,
 without a process for every file that sets its permissions."""
-
-
-@contextmanager
-def _quiet(noise: Path | None) -> Iterator[None]:
-    """Send what the Java process says, at its start and later, to a file instead of the screen."""
-    if SparkSession.getActiveSession() is not None or os.environ.get("MILLSTREAM_DEBUG"):
-        yield
-        return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with _log_file(noise) as log:
-        try:
-            os.dup2(log.fileno(), 2)
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-
-
-def _log_file(noise: Path | None) -> IO[bytes]:
-    if noise is not None:
-        return noise.open("ab")
-    return tempfile.NamedTemporaryFile(prefix="millstream-spark-", suffix=".log", delete=False)
 
 
 REUSED_MEMORY = {
@@ -111,16 +85,18 @@ def make_session(
         os.environ.setdefault(name, value)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     master = master or "local[*]"
-    builder = SparkSession.builder.master(master).appName("millstream")
     here = master.startswith("local")
-    java_settings = {"spark.driver.defaultJavaOptions": java_options(java)}
-    for key, value in {
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "millstream",
         **SETTINGS,
-        **java_settings,
+        "spark.driver.defaultJavaOptions": java_options(java),
         **(CLOSED | LOCAL_LOGS if here else {}),
-    }.items():
+    }
+    start_java(settings, noise, verbose and noise is None)
+    builder = SparkSession.builder
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    with nullcontext() if verbose and noise is None else _quiet(noise):
-        session = builder.getOrCreate()
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("WARN" if verbose else "ERROR")
     return session
