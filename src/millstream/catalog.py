@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millstream.aggregates.aggregate import Aggregate
 from millstream.aggregates.builtin import builtin
+from millstream.algebra.expressions import Expression
 from millstream.algebra.lengths import UNITS
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
@@ -252,6 +253,8 @@ class Catalog:
     reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """For every reader, by its name in lower case, the names it reads, in lower case."""
     _readers: dict[str, tuple[Reader, ...]] = field(default_factory=dict)
+    past: Callable[[str, Expression], Entry] | None = None
+    """What a name has held at an instant, where names stand for content that is read once."""
 
     def copy(self) -> Catalog:
         """A catalog that can be changed without changing this one."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, reduce
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.order import is_sorted, stable_order
@@ -220,6 +221,22 @@ def take_rows(rows: pa.RecordBatch, index: np.ndarray) -> pa.RecordBatch:
     if rows.num_columns == 0:
         return rows
     return rows.take(pa.array(index))
+
+
+def those(rows: pa.RecordBatch, wanted: Mapping[str, pa.Scalar]) -> pa.RecordBatch:
+    """The rows with these values in these columns."""
+    return take_rows(rows, _places(rows, wanted)) if wanted else rows
+
+
+def wanted_of(changes: Changes, wanted: Mapping[str, pa.Scalar]) -> Changes:
+    """The changes of rows with these values in these columns."""
+    return changes.pick(_places(changes.rows, wanted)) if wanted else changes
+
+
+def _places(rows: pa.RecordBatch, wanted: Mapping[str, pa.Scalar]) -> np.ndarray:
+    tests = [pc.equal(rows.column(name), value) for name, value in wanted.items()]
+    every = reduce(pc.and_, tests)
+    return pc.indices_nonzero(pc.fill_null(every, False)).to_numpy().astype(np.int64)
 
 
 def concat_rows(batches: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:

@@ -26,6 +26,12 @@ Step = tuple[State, Changes]
 Load = Callable[[str], State]
 """The state of a name, as it was left by the step before."""
 
+Wanted = Mapping[str, pa.Scalar]
+"""Which rows are asked for: those that are equal to these values in these columns."""
+
+NOTHING: Wanted = {}
+"""No row may be left out."""
+
 Distribution = tuple[str, ...] | None
 """How rows lie in buckets: rows equal in these columns are together; () asks for all in one bucket,
 None is anywhere."""
@@ -230,10 +236,17 @@ class Node:
         """Whether states hold the rows present, so that a reader need not keep them once more."""
         return self.row_by_row and self.inputs[0].can_snapshot
 
-    def snapshot(self, load: Load, instant: int) -> Changes | None:
-        """The rows present at an instant, as they were emitted, if states hold them."""
-        below = self.inputs[0].snapshot(load, instant) if self.row_by_row else None
+    def snapshot(self, load: Load, instant: int, wanted: Wanted = NOTHING) -> Changes | None:
+        """The rows present at an instant, as they were emitted, if states hold them; those that are
+        not wanted may be left out."""
+        if not self.row_by_row:
+            return None
+        below = self.inputs[0].snapshot(load, instant, self.wanted_below(wanted))
         return None if below is None else self.step({}, below, Span(instant - 1, instant, None))[1]
+
+    def wanted_below(self, wanted: Wanted) -> Wanted:
+        """What is wanted of the rows of its only input, where that is known."""
+        return NOTHING
 
     @property
     def words(self) -> str:

@@ -20,8 +20,10 @@ from millstream.database import Database
 from millstream.database.checking import Checked
 from millstream.database.contents import Contents
 from millstream.database.events import Noticed, QueryDropped, RunStarted
+from millstream.database.held import Instant
 from millstream.database.metrics import Metrics
 from millstream.database.python_routines import Types, handed_over
+from millstream.database.reading import read
 from millstream.engine.checkpoint import Checkpoint, Commit
 from millstream.engine.closing import left_open
 from millstream.engine.job import Job
@@ -29,6 +31,7 @@ from millstream.engine.log import ResultLog
 from millstream.engine.receivers import Receiver
 from millstream.engine.script_changes import changes
 from millstream.engine.set_aside import results_of
+from millstream.engine.snapshot import Snapshot
 from millstream.engine.summary import Summary
 from millstream.errors import MillstreamError, Notice
 from millstream.files import open_folder, ordinary
@@ -222,6 +225,18 @@ class Connection:
         """What a stored result holds in the job that runs, or held when it ended."""
         self.check_open()
         return None if self._last is None else self._last.content(name)
+
+    def read(self, text: str, as_of: Instant | None = None) -> pa.Table:
+        """The answer of one query over what stored results and tables hold, once.
+
+        It reads what the last finished batch has left, while the job runs and after, and waits for
+        nobody. `as_of` is an instant that was, for all names without an AS OF of their own.
+        """
+        self.check_open()
+        return read(text, self.database.contents, self._snapshot, as_of)
+
+    def _snapshot(self) -> Snapshot | None:
+        return None if self._last is None else self._last.driver.snapshot
 
     def summary(self) -> Summary:
         """What the run has read and emitted so far: rows, late and bad ones, of every stream and

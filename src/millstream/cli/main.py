@@ -145,6 +145,31 @@ def run(
 
 
 @app.command()
+def read(
+    script: Annotated[
+        Path,
+        typer.Argument(help="The script of the run; - is standard input.", metavar="SCRIPT.sql"),
+    ],
+    execute: Annotated[
+        list[str],
+        typer.Option("-e", "--execute", help="A query that is answered once.", metavar="SQL"),
+    ],
+    checkpoint: Annotated[str, typer.Option(help="The folder or URL of the run.", metavar="DIR")],
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="The instant to be read, if not the last one.", metavar="INSTANT"),
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="csv, jsonl or table.")] = None,
+    set: SetOption = None,
+    python: PythonOption = True,
+) -> None:
+    """Answer queries once, over what a run has left on its checkpoint, also while it runs."""
+    from millstream.cli.reading import read_command
+
+    read_command(script, tuple(execute), checkpoint, as_of, format, tuple(set or ()), python)
+
+
+@app.command()
 def check(
     script: Script = None,
     execute: Statements = None,

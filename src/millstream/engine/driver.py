@@ -38,6 +38,7 @@ from millstream.engine.read_tasks import ReadTask
 from millstream.engine.receivers import Following, Forgetting, Receiver
 from millstream.engine.report import BatchReport, report_of
 from millstream.engine.rereading import NotThere, Rereading, reread
+from millstream.engine.snapshot import Snapshot
 from millstream.engine.states import States, StateStore
 from millstream.engine.stored_results import StoredResults
 from millstream.engine.summary import Summary
@@ -87,6 +88,7 @@ class Driver:
     tell: Callable[[Notice], None] = lambda notice: None
     """Told what is found out about a query when it begins."""
     _before: tuple[int | None, Job | None] = (None, None)
+    _snapshot: Snapshot | None = None
     lock: RLock = field(default_factory=RLock)
     """Held while a batch begins, while one is delivered and committed, and while queries change;
     not while it is carried out."""
@@ -194,6 +196,7 @@ class Driver:
             if self.checkpoint is not None:
                 self.commit = self._commit(work.job, after, sizes, planned.positions)
                 self.checkpoint.write(self.commit)
+            self._snapshot = self.snapshot.after(work.job, after)
             self.last, self.summary = after, summary.with_messages(work.job.declared, messages)
         return report_of(work.job, after, headers, messages, started, carried)
 
@@ -369,6 +372,13 @@ class Driver:
         """The stored results, as the last finished batch has left them."""
         with self.lock:
             return StoredResults(self.job, self.last, self.states, self.buckets)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What stored results hold, as the last finished batch has left them, for who reads while
+        batches run."""
+        job = self.job if self.ran is None else self.ran
+        return self._snapshot or Snapshot(job, self.last, self.states, self.buckets)
 
     def held(self) -> Held:
         """What operators hold after the last finished batch."""

@@ -207,11 +207,12 @@ class Generator(SqlGenerator):
         return "'" + text.replace("'", "''") + "'" if expression.is_string else text
 
     def _windowed(self, expression: exp.Expr, sql: str) -> str:
-        parts = [("stream_window", " "), ("alias", " AS "), ("sequence", " ")]
+        before_all = ("as_of", " AS OF "), ("stream_window", " ")
+        parts = [*before_all, ("alias", " AS "), ("sequence", " ")]
         if (pattern := expression.args.get("recognize")) is not None:
             inner = self.sql(pattern, "inner_alias")
             behind = f" AS {inner} " if inner else " "
-            parts = [("stream_window", " "), ("recognize", behind), ("alias", " AS ")]
+            parts = [*before_all, ("recognize", behind), ("alias", " AS ")]
         for key, before in parts:
             if part := self.sql(expression, key):
                 sql += before + part

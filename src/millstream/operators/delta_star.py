@@ -11,7 +11,7 @@ import numpy as np
 from millstream.algebra.changes import Changes, forever, take_rows
 from millstream.algebra.identity import identity_of_values
 from millstream.algebra.lifetime import Lifetime, ends_of
-from millstream.algebra.node import Distribution, Load, Node, Step
+from millstream.algebra.node import NOTHING, Distribution, Load, Node, Step, Wanted
 from millstream.algebra.pattern import weak
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import DAWN, INFINITY, Span
@@ -81,7 +81,7 @@ class DeltaStar(Node):
         state, out = self._emit(state, changes, span)
         return state, Changes.concat([restated, out], self.schema)
 
-    def snapshot(self, load: Load, instant: int) -> Changes | None:
+    def snapshot(self, load: Load, instant: int, wanted: Wanted = NOTHING) -> Changes | None:
         state = load(self.state_name)
         if "counts 0" in state:
             return Distinct(self.input).snapshot(load, instant)

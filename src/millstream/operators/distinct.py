@@ -11,7 +11,7 @@ from millstream.algebra.changes import Changes, forever
 from millstream.algebra.facts import Arrival
 from millstream.algebra.identity import identity_of_values
 from millstream.algebra.lifetime import Lifetime, left_open
-from millstream.algebra.node import Distribution, Load, Node, Step
+from millstream.algebra.node import NOTHING, Distribution, Load, Node, Step, Wanted
 from millstream.algebra.pattern import weak
 from millstream.algebra.state_parts import StatePart, counted
 from millstream.algebra.time import INFINITY, Span
@@ -67,7 +67,7 @@ class Distinct(Node):
         state, out = count_values(state, (changes,), PRESENT, self.schema, span, self.state_layout)
         return state, Changes.concat([restated, out], self.schema)
 
-    def snapshot(self, load: Load, instant: int) -> Changes | None:
+    def snapshot(self, load: Load, instant: int, wanted: Wanted = NOTHING) -> Changes | None:
         state = load(self.state_name)
         if _left_by_delta_star(state):
             return Values.of(state, self.schema).snapshot(instant)

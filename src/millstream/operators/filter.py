@@ -11,7 +11,7 @@ from millstream.algebra.choose import chosen
 from millstream.algebra.expressions import Expression, columns_of, conjunction
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lifetime import Lifetime, passed_on
-from millstream.algebra.node import Distribution, Node, Step
+from millstream.algebra.node import Distribution, Node, Step, Wanted
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
 
@@ -60,6 +60,9 @@ class Filter(Node):
 
     def wish_below(self, wish: Distribution) -> Distribution:
         return wish
+
+    def wanted_below(self, wanted: Wanted) -> Wanted:
+        return wanted
 
     @property
     def words(self) -> str:

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.aggregates.call import AggregateCall
-from millstream.algebra.changes import Changes, forever, take_rows
+from millstream.algebra.changes import Changes, forever, take_rows, those
 from millstream.algebra.expressions import name_text
 from millstream.algebra.facts import Arrival
 from millstream.algebra.identity import identity_of_version
 from millstream.algebra.lifetime import Lifetime, left_open
-from millstream.algebra.node import Distribution, Load, Node, Step
+from millstream.algebra.node import NOTHING, Distribution, Load, Node, Step, Wanted
 from millstream.algebra.pattern import Label, Pattern
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
@@ -130,8 +130,15 @@ class GroupBy(Node):
     def _aggregates(self) -> Aggregates:
         return Aggregates(self.keys, self.calls, self.input_schema)
 
-    def snapshot(self, load: Load, instant: int) -> Changes:
-        groups = self._known(load(self.state_name)).rows()
+    def snapshot(self, load: Load, instant: int, wanted: Wanted = NOTHING) -> Changes:
+        known = self._known(load(self.state_name))
+        keys = [wanted[name] for name in self.keys if name in wanted]
+        if keys and len(keys) == len(self.keys):
+            one = [pa.array([key.as_py()], key.type) for key in keys]
+            groups = known.touched(pa.RecordBatch.from_arrays(one, list(self.keys)))
+        else:
+            groups = known.rows()
+        groups = those(groups, wanted)
         rows, since = groups.select(self.schema.names), groups.column(SINCE).to_numpy()
         ones = np.ones(len(since), np.int64)
         return Changes(rows, since, forever(len(since)), ones, identity_of_version(since))

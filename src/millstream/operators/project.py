@@ -14,7 +14,7 @@ from millstream.algebra.evaluate import evaluate
 from millstream.algebra.expressions import Column, Expression, Literal, name_text
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lifetime import Lifetime, passed_on
-from millstream.algebra.node import Distribution, Node, Step, home_of
+from millstream.algebra.node import Distribution, Node, Step, Wanted, home_of
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
 
@@ -84,6 +84,10 @@ class Project(Node):
     def wish_below(self, wish: Distribution) -> Distribution:
         given = {name: e.name for name, e in self.outputs if isinstance(e, Column)}
         return _rename(wish, given)
+
+    def wanted_below(self, wanted: Wanted) -> Wanted:
+        given = {name: e.name for name, e in self.outputs if isinstance(e, Column)}
+        return {given[name]: value for name, value in wanted.items() if name in given}
 
     @property
     def words(self) -> str:

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes
+from millstream.algebra.changes import Changes, wanted_of
 from millstream.algebra.lifetime import Lifetime, passed_on
-from millstream.algebra.node import Load, Node, Step
+from millstream.algebra.node import NOTHING, Load, Node, Step, Wanted
 from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
 from millstream.algebra.time import INFINITY, Span
 from millstream.operators.to_stream import compact, settle
@@ -80,12 +80,16 @@ class Stored(Node):
         ends = add_waiting(self.state_layout.buffer, ends, rest.keep(ending), end)
         return {"content": content, "ending": ends}
 
-    def content(self, states: Mapping[str, State], heartbeat: int) -> pa.RecordBatch:
-        """The rows present at the heartbeat, out of the states of one bucket of its level."""
-        own = states.get(self.state_name, {})
-        rows = None if own else self.input.snapshot(lambda name: states.get(name, {}), heartbeat)
+    def content(
+        self, states: Mapping[str, State], heartbeat: int, wanted: Wanted = NOTHING
+    ) -> pa.RecordBatch:
+        """The rows present at the heartbeat, out of the states of one bucket of its level; those
+        that are not wanted may be left out."""
+        own, load = states.get(self.state_name, {}), lambda name: states.get(name, {})
+        rows = None if own else self.input.snapshot(load, heartbeat, wanted)
         if rows is None:
-            parts = [part for name in ("content", "ending") for part in own.get(name, Log()).all()]
+            logs = [own.get(name, Log()) for name in ("content", "ending")]
+            parts = [wanted_of(part, wanted) for log in logs for part in log.all()]
             rows = Changes.concat(parts, self.schema)
         rows = rows.keep(rows.exp > heartbeat)
         return settle(replace(rows, ts=np.full(len(rows), heartbeat))).rows

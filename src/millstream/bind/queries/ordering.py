@@ -54,9 +54,14 @@ class Ordering:
 
 
 def bind_ordering(
-    query: exp.Expr, items: list[Item], expressions: Expressions, notices: list[Notice]
+    query: exp.Expr,
+    items: list[Item],
+    expressions: Expressions,
+    notices: list[Notice],
+    is_read_once: bool = False,
 ) -> Ordering | None:
-    """What ORDER BY, LIMIT and OFFSET ask for; None when they change nothing."""
+    """What ORDER BY, LIMIT and OFFSET ask for; None when they change nothing. The answer of a query
+    that is read once has an order, and LIMIT may stand alone there."""
     order, limit, offset = (query.args.get(word) for word in ("order", "limit", "offset"))
     if order is None and limit is None and offset is None:
         return None
@@ -64,6 +69,8 @@ def bind_ordering(
     keys = [_key(node, at, items, expressions) for at, node in enumerate(_ordered(order))]
     count = None if limit is None else _number(limit, "LIMIT", text)
     skipped = 0 if offset is None else _number(offset, "OFFSET", text)
+    if is_read_once:
+        return Ordering(tuple(keys), count, skipped)
     if order is None:
         word = "OFFSET" if limit is None else "LIMIT"
         raise MillstreamError(

@@ -279,7 +279,8 @@ class _Binder:
         member = member_of("", answer.plan)
         items = [Item(name, Column(c, kind), node) for name, c, kind in member.columns]
         expressions = Expressions(Scope((member,)), self.text, "ORDER BY", notices=self.notices)
-        ordering = bind_ordering(node, items, expressions, self.notices)
+        read_once = self.catalog.past is not None
+        ordering = bind_ordering(node, items, expressions, self.notices, read_once)
         if ordering is None:
             return answer
         plan = answer.plan

@@ -64,6 +64,7 @@ from millstream.bind.subqueries.relations import (
     is_null_with,
 )
 from millstream.blocks.versions import Known
+from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import Distinct, Filter, GroupBy, Istream, Project, Unbounded
@@ -74,6 +75,7 @@ class Sourced(Queries, Protocol):
     """Binds queries, and the entries of their FROM."""
 
     notices: list[Notice]
+    catalog: Catalog
 
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name."""
@@ -129,7 +131,9 @@ class Select:
         expressions.owns = owns
         items = bind_items(self.node, expressions)
         having = self._conditions("having", replace(expressions, aliases=aliases_of(items)))
-        ordering = bind_ordering(self.node, items, expressions, self.queries.notices)
+        read_once = self.queries.catalog.past is not None
+        notices = self.queries.notices
+        ordering = bind_ordering(self.node, items, expressions, notices, read_once)
         check_ordering(self.node, ordering, self.text)
         check_aggregates(grouping, self.outer)
         wanted = (*items, *_hidden_items(ordering))

@@ -124,6 +124,14 @@ class TableHistories:
                 as_of = replace(content, as_of=beats[table.name])
                 self._put(replace(table, content=as_of))
 
+    def as_of(self, table: Table, at: int) -> pa.RecordBatch:
+        """The rows of a table at an instant, as far as is known."""
+        return self.books[table.name].as_of(at)
+
+    def has_book(self, table: Table) -> bool:
+        """Whether all changes of a table are known here: those that statements make."""
+        return self._is_ours(table) and table.name in self.books
+
     def _is_ours(self, table: Table) -> bool:
         """Whether the table is changed by statements."""
         stream = table.changes

@@ -10,6 +10,9 @@ from sqlglot.tokens import Token, TokenType
 from millstream.lang.grammar.core import Core
 from millstream.lang.nodes import RelationOf
 
+CONSTANTS = (TokenType.STRING, TokenType.NUMBER, TokenType.DASH)
+"""What an instant begins with."""
+
 
 class Sources(Core):
     """The FROM clause."""
@@ -72,7 +75,24 @@ class Sources(Core):
             parts.append(self._identifier_expression(self.read_name(), self._is_quoted()))
         if len(parts) > 2:
             self.fail("a name has at most two parts", self._prev)
-        return self.expression(exp.Table(this=parts[-1], db=parts[0] if parts[1:] else None))
+        table = self.expression(exp.Table(this=parts[-1], db=parts[0] if parts[1:] else None))
+        if (instant := self._parse_as_of()) is not None:
+            table.set("as_of", instant)
+        return table
+
+    def _parse_as_of(self) -> exp.Expr | None:
+        """Take `AS OF` and a constant, after `FOR SYSTEM_TIME` or not; None where neither is."""
+        index = self._index
+        self._match_text_seq("FOR", "SYSTEM_TIME")
+        constant = self._match_text_seq("AS", "OF") and self._curr is not None
+        if constant and (self._curr.token_type in CONSTANTS or self._at_typed_constant()):
+            return self._parse_unary()
+        self._retreat(index)
+        return None
+
+    def _at_typed_constant(self) -> bool:
+        """Whether `TIMESTAMP '…'` comes next."""
+        return self._next is not None and self._next.token_type == TokenType.STRING
 
     def _at_relation_of(self) -> bool:
         """Whether `R(`, `ℜ(` or `ℜ_sync(` comes next."""
