@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millstream.algebra.changes import Changes, no_rows
-from millstream.algebra.state_layout import Buffer
+from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.time import DAWN, Span
 from millstream.algebra.types import DOUBLE, STRING
 from millstream.columns.interleave import interleaved
@@ -75,7 +75,7 @@ def test_what_leaves_by_time_comes_before_what_arrives(given_rows, cut, length, 
         windowed = Changes(
             changes.rows, changes.ts, changes.ts + length + 1, changes.weight, changes.seq
         )
-        due, events = unfold(due, windowed, span, buffer)
+        due, events = unfold(due, windowed, span, StateLayout(buffer))
         arrivals, ends = in_order_of_arrival(events.starts), in_order_of_leaving(events.ends)
         part, run, (trail, total) = TRAIL.step(part, ["k"], arrivals, ends, ["x"])
         count = len(run.arrivals)

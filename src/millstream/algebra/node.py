@@ -84,6 +84,8 @@ class Node:
     """Whether its output follows from the rows that are in its inputs at an instant, whenever these
     came. Windows do not, nor does a join with a table as it was. A new query can begin with the
     content of those that run only where this holds; see engine/opening.py."""
+    takes_at_once: ClassVar[bool] = False
+    """Whether it can take all changes of a step as if they were at its last instant."""
     row_by_row: ClassVar[bool] = False
     """Whether it makes what it makes of every row alone, at any time."""
     one_to_one: ClassVar[bool] = False

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Protocol
+
+from millstream.algebra.changes import Changes
 
 
 class Buffer(Enum):
@@ -19,6 +22,13 @@ class Buffer(Enum):
     LIST = "list"
 
 
+class FewerRows(Protocol):
+    """Makes fewer rows of many that nobody tells apart."""
+
+    def of(self, changes: Changes, end: int) -> Changes:
+        """The same in few rows, where all is final up to an instant."""
+
+
 @dataclass(frozen=True)
 class StateLayout:
     """How an operator keeps state.
@@ -27,7 +37,9 @@ class StateLayout:
     has to happen when they expire. `readers` is how many operators above wait for the ends of the
     rows it emits. `uses_ends` says whether an operator without state may make use of ends, `native`
     whether routines may run as native code, `skips` whether a search for a pattern may skip what
-    cannot match, and `steps` how many tests it may make for each row that it has come to.
+    cannot match, and `steps` how many tests it may make for each row that it has come to. `at_once`
+    says that nobody asks for the instants of its output: it may take all changes of a step as if
+    they were at its last instant; `subtotals` makes rows that are read few before they are sent.
     """
 
     buffer: Buffer = Buffer.CALENDAR
@@ -37,3 +49,5 @@ class StateLayout:
     native: bool = True
     skips: bool = True
     steps: int = 1_000
+    at_once: bool = False
+    subtotals: FewerRows | None = None

@@ -164,7 +164,7 @@ def running_integers(event, group, row, rows, weights, valid, values, upper, top
 
 
 @inlined
-def _add(high, low, x):  # type: ignore[no-untyped-def]
+def add_pair(high, low, x):  # type: ignore[no-untyped-def]
     """Add to a sum of two doubles without losing what the first cannot hold."""
     s = high + x
     b = s - high
@@ -179,7 +179,7 @@ def two_sum(high: np.ndarray, low: np.ndarray, x: np.ndarray) -> tuple[np.ndarra
     >>> two_sum(np.array([1e16]), np.array([0.0]), np.array([1.0]))
     (array([1.e+16]), array([1.]))
     """
-    return _add.py_func(high, low, x)
+    return add_pair.py_func(high, low, x)
 
 
 @native
@@ -197,11 +197,13 @@ def running_floats(event, group, row, rows, weights, valid, values, sums, odd): 
         if everything or valid[e]:
             x = values[e]
             w = weights[e]
-            if np.isfinite(x):
+            if x == 0.0:
+                pass  # of a subtotal there may be many
+            elif np.isfinite(x):
                 h = sums[g, 0]
                 s = sums[g, 1]
                 for _ in range(abs(w)):
-                    h, s = _add(h, s, x if w > 0 else -x)
+                    h, s = add_pair(h, s, x if w > 0 else -x)
                 sums[g, 0] = h
                 sums[g, 1] = s
             elif np.isnan(x):
@@ -241,9 +243,9 @@ def running_squares(event, group, row, rows, weights, valid, values, sums, count
                 p, err = _product(x, x)
                 sign = 1.0 if w > 0 else -1.0
                 for _ in range(abs(w)):
-                    sums[g, 0], sums[g, 1] = _add(sums[g, 0], sums[g, 1], sign * x)
-                    sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * p)
-                    sums[g, 2], sums[g, 3] = _add(sums[g, 2], sums[g, 3], sign * err)
+                    sums[g, 0], sums[g, 1] = add_pair(sums[g, 0], sums[g, 1], sign * x)
+                    sums[g, 2], sums[g, 3] = add_pair(sums[g, 2], sums[g, 3], sign * p)
+                    sums[g, 2], sums[g, 3] = add_pair(sums[g, 2], sums[g, 3], sign * err)
                 counts[g] += w
             else:
                 odd[g] += w
@@ -277,6 +279,6 @@ def _around_mean(h, s, qh, qs, n):  # type: ignore[no-untyped-def]
     err += 2.0 * h * s
     ph, pl = _product(qh, float(n))
     pl += qs * n
-    d, e = _add(ph, pl, -p)
-    d, e = _add(d, e, -err)
+    d, e = add_pair(ph, pl, -p)
+    d, e = add_pair(d, e, -err)
     return max(d + e, 0.0) / n

@@ -14,7 +14,7 @@ from millstream.algebra.changes import Changes, concat_rows, no_rows, take_rows
 from millstream.algebra.evaluate import computed_once
 from millstream.algebra.expressions import Call, Column, Literal
 from millstream.algebra.node import Node
-from millstream.algebra.time import DAWN, Span
+from millstream.algebra.time import DAWN, Domain, Span
 from millstream.catalog import SIDES, Stream
 from millstream.connect.partitioned import PartitionedSource, arrivals
 from millstream.connect.source import (
@@ -297,10 +297,20 @@ def pack(
             header = Header(name, first, last or None, rows=len(numbers), now=gate.now)
             headers.append(replace(header, partition="" if gate.number is None else gate.partition))
     reading = Reading(elements, NO_SPAN)
-    sent = _send(sender, reading, turn)
+    sent = _send(sender, reading, turn, _final_by(stream, gate, admitted.header, sender))
     failed = [rows for _, rows in reading.failed]
     errors = concat_rows([errors, *failed], errors.schema) if failed else errors
     return ReadResult(sent, late, errors, headers, reading.counts)
+
+
+def _final_by(stream: Stream, gate: Gate, header: Header, sender: Sender) -> int:
+    """An instant up to which no more elements will come for queries of this stream alone: the
+    heartbeat at the end of the batch is this one or a later one."""
+    known = gate.after(header.largest).largest
+    is_one = gate.number is None and not gate.partition and not stream.foreign
+    if stream.name not in sender.alone or not is_one or stream.is_internal or known is None:
+        return DAWN
+    return known if stream.domain is Domain.ARRIVAL else known - stream.slack - 1
 
 
 def _in_partition(errors: pa.RecordBatch, gate: Gate) -> pa.RecordBatch:
@@ -311,13 +321,17 @@ def _in_partition(errors: pa.RecordBatch, gate: Gate) -> pa.RecordBatch:
     return errors.set_column(1, "reason", reasons)
 
 
-def _send(sender: Sender, reading: Reading, turn: int) -> list[tuple[Node, int, Changes, int]]:
+def _send(
+    sender: Sender, reading: Reading, turn: int, final: int
+) -> list[tuple[Node, int, Changes, int]]:
     sent = []
     graph = sender.graph
     with computed_once():
         for exchange in graph.exchanges:
             if graph.level[exchange] == 1 and graph.sources[exchange] & reading.elements.keys():
                 changes = reading.output(exchange.input)
+                if (fewer := exchange.state_layout.subtotals) is not None and final > DAWN:
+                    changes = fewer.of(changes, final)
                 if not graph.needs_arrival[exchange]:
                     changes = replace(changes, seq=np.zeros(len(changes), np.int64))
                 for part in sender.parts(exchange, changes, turn):

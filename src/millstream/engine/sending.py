@@ -23,6 +23,8 @@ class Sender:
     graph: Graph
     buckets: int
     hot: HotKeys
+    alone: frozenset[str] = frozenset()
+    """The streams with whom no other shares a query: nobody else holds their heartbeat back."""
     samples: list[KeySample] = field(default_factory=list)
 
     def parts(

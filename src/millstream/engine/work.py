@@ -77,7 +77,9 @@ class Work:
 
     @cached_property
     def sender(self) -> Sender:
-        return Sender(self.job.graph, self.buckets, self.batch.hot)
+        groups = self.job.graph.watermark_groups
+        alone = frozenset(name for name, group in groups.items() if len(group) == 1)
+        return Sender(self.job.graph, self.buckets, self.batch.hot, alone)
 
     def samples(self) -> Iterator[Message]:
         """What was sent to meetings since this was last asked."""

@@ -34,7 +34,7 @@ def count_values(
     logs, parts = {}, []
     for side, changes in enumerate(inputs):
         log: Log = state.get(f"due {side}", Log())
-        logs[f"due {side}"], events = unfold(log, changes, span, state_layout.buffer)
+        logs[f"due {side}"], events = unfold(log, changes, span, state_layout)
         merged = events.merged()
         parts.append(merged.with_rows(merged.rows.rename_columns(schema.names)))
     every = Changes.concat(parts, schema)

@@ -31,6 +31,7 @@ class Distinct(Node):
     """
 
     follows_content: ClassVar[bool] = True
+    takes_at_once: ClassVar[bool] = True
 
     removes_copies: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = counted("")

@@ -43,6 +43,7 @@ class GroupBy(Node):
     """
 
     can_snapshot: ClassVar[bool] = True  # type: ignore[assignment]
+    takes_at_once: ClassVar[bool] = True
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
@@ -100,8 +101,8 @@ class GroupBy(Node):
         return None if self.keys else 1
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
-        if not self.input.is_consolidated:
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
+        if not self.input.is_consolidated and not self.state_layout.at_once:
             events = settled(events)
         known = self._known(state)
         groups = known.touched(keys_of(self.keys, events.starts, events.ends))

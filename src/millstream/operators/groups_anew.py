@@ -87,7 +87,7 @@ class GroupsAnew(Node):
         raise NotImplementedError
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
         if not self.inputs[0].is_consolidated:
             events = settled(events)
         index = Index.of(state.get("rows"), self.input_schema)  # type: ignore[arg-type]

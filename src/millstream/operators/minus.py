@@ -25,6 +25,7 @@ class Minus(Node):
     """
 
     follows_content: ClassVar[bool] = True
+    takes_at_once: ClassVar[bool] = True
 
     state_parts: ClassVar[tuple[StatePart, ...]] = counted(" of the left", " of the right")
 

@@ -86,7 +86,7 @@ class Recomputed(GroupsAnew):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if not self.by_expire:
             return super().step(state, changes, span)
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
         return self._maintained({**state, "due": due}, events)
 
     def _maintained(self, state: State, events: Events) -> Step:

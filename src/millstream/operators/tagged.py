@@ -72,9 +72,7 @@ class Tagged(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
-        due, events = unfold_all(
-            state.get("due", Log()), changes.plain(), span, self.state_layout.buffer
-        )
+        due, events = unfold_all(state.get("due", Log()), changes.plain(), span, self.state_layout)
         every = events.merged()
         out = self._without_key(every) if self.key is None else self._with_key(every)
         return ({"due": due} if due.chunks else {}), out

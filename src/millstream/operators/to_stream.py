@@ -43,7 +43,7 @@ class Differences(Node):
         return tuple(self.input_schema.names)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
         every = events.merged()
         sure, doubtful = self._sort_apart(every)
         sure = sure.take(np.repeat(np.arange(len(sure)), np.abs(sure.weight)))
@@ -117,7 +117,7 @@ class Rstream(Node):
         return ()
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
         content: Log = state.get("content", Log())
         rows = Changes.concat([*content.all(), changes], self.schema)
         found = settle(_expand(rows, active_instants(events, self.input.is_consolidated)))

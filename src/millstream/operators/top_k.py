@@ -43,6 +43,7 @@ class TopK(Node):
     """
 
     follows_content: ClassVar[bool] = True
+    takes_at_once: ClassVar[bool] = True
 
     state_parts: ClassVar[tuple[StatePart, ...]] = (
         StatePart("near", "the first rows", Structure.SORTED, Extent.ROWS),
@@ -108,7 +109,7 @@ class TopK(Node):
 
         Far rows that come and go within the span need not be among the changes.
         """
-        due, events = unfold_all(state.get("due", Log()), changes, span, self.state_layout.buffer)
+        due, events = unfold_all(state.get("due", Log()), changes, span, self.state_layout)
         every = events.merged()
         if len(every) == 0:
             return {"due": due, "near": near, "far": far}, Changes.empty(self.schema)

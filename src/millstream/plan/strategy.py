@@ -10,10 +10,11 @@ from millstream.algebra.node import Node, map_inputs, transform, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.state_parts import Structure
-from millstream.operators import AntiJoin, Begin, Lateral, Retract, Scan, Stored, Tagged
+from millstream.operators import AntiJoin, Begin, Exchange, Lateral, Retract, Scan, Stored, Tagged
 from millstream.operators.retract import ALWAYS, DRAINS, MEASURED
 from millstream.plan.alternatives import Chooser
 from millstream.plan.distribute import distribute
+from millstream.plan.lazily import read_lazily, subtotals_of
 from millstream.plan.stars import with_stars
 from millstream.settings import DIRECT, NEGATIVE, UPDATE_PATTERN, Settings
 
@@ -100,10 +101,17 @@ def together(roots: Sequence[Node]) -> list[Node]:
             found |= {reader} if waits else waiting(reader)
         return found
 
+    lazily = read_lazily(roots, above)
+
     def informed(node: Node) -> Node:
-        if not isinstance(node, Retract) or node.when != MEASURED:
-            return node
-        return replace(node, state_layout=replace(node.state_layout, readers=len(waiting(node))))
+        layout = node.state_layout
+        if isinstance(node, Retract) and node.when == MEASURED:
+            layout = replace(layout, readers=len(waiting(node)))
+        if node.takes_at_once:
+            layout = replace(layout, at_once=node in lazily and node.follows_content)
+        if isinstance(node, Exchange):
+            layout = replace(layout, subtotals=subtotals_of(node, lazily, above))
+        return node if layout == node.state_layout else replace(node, state_layout=layout)
 
     return [transform(root, informed) for root in roots]
 

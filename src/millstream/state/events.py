@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.state_layout import Buffer
+from millstream.algebra.state_layout import StateLayout
 from millstream.algebra.time import INFINITY, Span
 from millstream.columns.keys import factorize
 from millstream.state.chunks import Log
@@ -31,22 +31,38 @@ class Events:
         return Changes.concat([self.starts, ends], self.starts.schema)
 
 
-def unfold(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log, Events]:
+def unfold(due: Log, changes: Changes, span: Span, layout: StateLayout) -> tuple[Log, Events]:
     """Turn intervals into the events of the span; ends that come later are kept in the log.
 
+    Where only the content at the end of the span matters (`layout.at_once`), all events are at that
+    instant, and what comes and goes before is left out.
     State: the rows whose known expiration lies ahead. Cost: the batch and what falls due in it.
     """
-    due, events = unfold_all(due, changes, span, buffer)
+    due, events = unfold_all(due, changes, span, layout)
+    if layout.at_once:
+        return due, replace(events, ends=cancelled(events.ends))
     return due, Events(changes, cancelled(events.ends.sorted_by_exp()))
 
 
-def unfold_all(due: Log, changes: Changes, span: Span, buffer: Buffer) -> tuple[Log, Events]:
+def unfold_all(due: Log, changes: Changes, span: Span, layout: StateLayout) -> tuple[Log, Events]:
     """The same with the ends of retracted rows and of the rows that retracted them, in any order:
     for callers who add up events of equal rows anyhow."""
+    buffer = layout.buffer
     done, later = changes.split(changes.exp, span.end)
     ahead = later.keep(later.exp != INFINITY)
-    ends = Changes.concat([*due_in(buffer, due, span), done], changes.schema)
-    return add_waiting(buffer, due, ahead, span.end), Events(changes, ends)
+    kept = add_waiting(buffer, due, ahead, span.end)
+    ends = due_in(buffer, due, span)
+    if layout.at_once:
+        return kept, _at(span.end, later, Changes.concat(ends, changes.schema))
+    return kept, Events(changes, Changes.concat([*ends, done], changes.schema))
+
+
+def _at(instant: int, starts: Changes, ends: Changes) -> Events:
+    """The events as if all of them were at one instant."""
+    return Events(
+        replace(starts, ts=np.full(len(starts), instant)),
+        replace(ends, exp=np.full(len(ends), instant)),
+    )
 
 
 def settled(events: Events) -> Events:

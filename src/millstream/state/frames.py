@@ -11,7 +11,7 @@ import pyarrow as pa
 from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.algebra.facts import Columns
 from millstream.algebra.frame import Frame, Units
-from millstream.algebra.state_layout import Buffer
+from millstream.algebra.state_layout import Buffer, StateLayout
 from millstream.algebra.time import Span
 from millstream.state.chunks import Log
 from millstream.state.events import unfold
@@ -40,7 +40,7 @@ class FrameRows:
         if self.frame.length is None:
             return kept, Changes.empty(self.schema)
         ending = replace(arrivals, exp=arrivals.ts + (self.frame.length + 1))
-        kept, events = unfold(kept, ending, span, self.buffer)
+        kept, events = unfold(kept, ending, span, StateLayout(self.buffer))
         return kept, events.ends
 
     def leaving_by_number(
