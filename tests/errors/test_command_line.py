@@ -194,7 +194,7 @@ def test_wrong_values(
         (("rum",), 'command "rum" does not exist\nhint: Did you mean run?'),
         (
             ("launch",),
-            'command "launch" does not exist\nhint: Write one of run, check, explain, '
+            'command "launch" does not exist\nhint: Write one of run, read, check, explain, '
             "functions, demo.",
         ),
         (("run",), "missing argument 'SCRIPT.sql', or -e 'SQL'\nhint: Write millstream run --help"),

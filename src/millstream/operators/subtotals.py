@@ -55,10 +55,9 @@ class Subtotals:
         count = np.count_nonzero(mine)
         if count * 2 < len(changes) or count < WORTH:
             return changes
-        few = self._few(changes if count == len(changes) else changes.keep(mine))
-        if few is None or count == len(changes):
-            return changes if few is None else few
-        return Changes.concat([few, changes.keep(~mine)], self.schema)
+        some, rest = _parted(changes, mine, int(count))
+        few = self._few(some)
+        return changes if few is None else Changes.concat([few, rest], self.schema)
 
     def _taken(self, changes: Changes, end: int) -> np.ndarray:
         """The rows that may be put together."""
@@ -102,6 +101,13 @@ class Subtotals:
             none = np.zeros(len(index), np.int64)
             parts.append(Changes(rows, none + ts, forever(len(index)), weight[index], none))
         return Changes.concat(parts, self.schema)
+
+
+def _parted(changes: Changes, mine: np.ndarray, count: int) -> tuple[Changes, Changes]:
+    """The rows where the mask is true, and the others; most often these are the last."""
+    if mine[:count].all():
+        return changes.slice(0, count), changes.slice(count, len(changes))
+    return changes.keep(mine), changes.keep(~mine)
 
 
 def kept_by(calls: tuple[AggregateCall, ...], schema: pa.Schema) -> dict[str, str] | None:

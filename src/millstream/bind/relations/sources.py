@@ -15,7 +15,6 @@ from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.window_columns import hidden_columns
 from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
 from millstream.bind.expressions.own_messages import no_such_function
-from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.clock_column import hides_clock, hiding, names_clock, with_clock
@@ -23,6 +22,7 @@ from millstream.bind.relations.clock_stream import clock_stream, is_clock
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
+from millstream.bind.relations.past import held_as_of
 from millstream.bind.relations.recognize import Recognizing
 from millstream.bind.relations.relation_of import no_relation_of, reads_arrived, relation_of
 from millstream.bind.relations.sequences import Sequences
@@ -260,7 +260,8 @@ class Sources:
         if isinstance(node.this, exp.Func):
             raise self._function_in_from(node.this)
         if (instant := node.args.get("as_of")) is not None:
-            return self._as_of(node, instant)
+            self.found.append(held_as_of(node, instant, self.catalog, self.text))
+            return self.found[-1]
         owner = node.args.get("db")
         if is_clock(node.name, self.catalog):
             return self._clock(owner, node)
@@ -280,26 +281,6 @@ class Sources:
             raise error.at(place_of(owner or node.this, self.text)) from None
         self.found += streams
         return clock
-
-    def _as_of(self, node: exp.Table, instant: exp.Expr) -> Stream | Table | View:
-        """What a name has held at an instant: for those who read once."""
-        place = place_of(node.this, self.text)
-        if self.catalog.past is None:
-            raise MillstreamError(
-                "AS OF is for queries that are read once, and this one is kept up to date",
-                place_of(instant, self.text),
-                hint="Leave it out here. To see what a result was, read it: "
-                f"db.read('SELECT * FROM {node.name} AS OF …'), or millstream read.",
-            )
-        if node.args.get("db"):
-            raise MillstreamError("AS OF is for views and tables", place)
-        self.catalog.find(node.name)
-        value = Expressions(Scope(()), self.text, "AS OF").bind(instant)
-        try:
-            self.found.append(self.catalog.past(node.name, value))
-        except MillstreamError as error:
-            raise error.at(place_of(instant, self.text)) from None
-        return self.found[-1]
 
     def _side(self, owner: exp.Expr, node: exp.Table) -> Stream | View:
         """`bids.late` and `bids.errors`: the rows of a stream that arrived late or were bad."""
