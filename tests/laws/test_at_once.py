@@ -1,4 +1,4 @@
-"""A result whose changes nobody reads is brought up to date once a batch: its content is the same."""
+"""A result whose changes nobody reads is brought up to date once a batch: same content."""
 
 import random
 import tempfile
