@@ -75,8 +75,7 @@ class SyncAt(Node):
         return self.left.value_limit
 
     def step(self, state: State, left: Changes, right: Changes, span: Span) -> Step:
-        buffer = self.state_layout.buffer
-        due, events = unfold(state.get("due", Log()), left, span, buffer)
+        due, events = unfold(state.get("due", Log()), left, span, self.state_layout)
         fresh = _without_ends(events.merged())
         log: Log = state.get("waiting", Log())
         points = np.unique(right.ts)
