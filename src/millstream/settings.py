@@ -14,11 +14,8 @@ CHOICES = {
     "placement": ("auto", "driver", "executors"),
     "native": ("on", "off"),
     "search": ("ops", "naive"),
+    "sharing": ("on", "off"),
 }
-NOT_YET = {
-    "sharing": "what queries have in common is always computed once",
-}
-"""Settings that are planned, and why each of them would change nothing today."""
 
 NEGATIVE, DIRECT, UPDATE_PATTERN = CHOICES["strategy"]
 NEVER_OPEN = (DIRECT, f"{UPDATE_PATTERN} ends")
@@ -49,8 +46,8 @@ class Settings:
     whether aggregates of one's own may run as machine code, `search` how patterns are looked for:
     skipping what cannot match, or from every row on. `pattern_steps` is how many tests
     MATCH_RECOGNIZE makes for each row that an attempt has come to; an attempt that needs more is
-    given up, and its first row is in the error stream. A setting exists only when it does
-    something: those that are to come are refused.
+    given up, and its first row is in the error stream. `sharing` says whether queries are
+    computed from others that contain them. A setting exists only when it does something.
     """
 
     batch_rows: int = AUTO
@@ -62,6 +59,7 @@ class Settings:
     placement: str = "auto"
     native: str = "on"
     search: str = "ops"
+    sharing: str = "on"
     pattern_steps: int = 1_000
 
     @property
@@ -113,11 +111,6 @@ class Settings:
             number: dict[str, Any] = {key: int(value)}
             return replace(self, **number)
         known = ", ".join(sorted([*CHOICES, *NUMBERS]))
-        if key in NOT_YET:
-            raise MillstreamError(
-                f'setting "{key}" cannot be set yet: {NOT_YET[key]}',
-                hint=f"Leave it out. The settings are {known}.",
-            )
         near = closest(name, [*CHOICES, *NUMBERS])
         raise MillstreamError(
             f'setting "{name}" does not exist',

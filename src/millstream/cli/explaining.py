@@ -61,7 +61,7 @@ def explain_script(
         drawn = "optimized" if stage == "legend" else stage
         plans = [database.explain(one, drawn) for one in asked]
         wanted = legend or stage == "legend"
-        if not wanted or stage == "machine":
+        if not wanted or stage in ("machine", "sharing"):
             return "\n\n".join(plans)
         return "\n\n".join([*plans, database.legend(asked, drawn)])
     form = "graphviz" if picture.suffix.lower() in GRAPHVIZ else "svg"

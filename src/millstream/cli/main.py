@@ -195,7 +195,9 @@ def explain(
     execute: Statements = None,
     stage: Annotated[
         str,
-        typer.Option(help="bound, optimized, physical, patterns, state, cost, legend or machine."),
+        typer.Option(
+            help="bound, optimized, physical, patterns, state, cost, legend, machine or sharing."
+        ),
     ] = "optimized",
     query: Annotated[
         str | None, typer.Option(help="Only the query of this name.", metavar="NAME")

@@ -301,7 +301,8 @@ class Database:
 
     @property
     def _explainer(self) -> Explainer:
-        return Explainer(self.contents.settings, self.held())
+        contents = self.contents
+        return Explainer(contents.settings, self.held(), tuple(contents.queries))
 
     def _job(self, contents: Contents, changes: frozenset[str] | None = None) -> Job:
         if changes is None:

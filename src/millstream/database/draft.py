@@ -25,13 +25,19 @@ from millstream.database.events import (
     QueryRegistered,
     SettingChanged,
 )
-from millstream.database.explaining import Explainer, asks_for_the_legend, found_query
+from millstream.database.explaining import (
+    Explainer,
+    asks_for_sharing,
+    asks_for_the_legend,
+    found_query,
+)
 from millstream.database.explaining_routines import explained_routine
 from millstream.database.filling import fillable, filled_again, with_insert
 from millstream.database.made import Made, WithQuery, check_running, goes_on, late_of, made
 from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
 from millstream.database.routines import define_routine, routine_again
+from millstream.database.sharing import as_shared, share
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
@@ -58,6 +64,7 @@ from millstream.lang import (
     parse_script,
 )
 from millstream.plan.legend import whole_legend
+from millstream.plan.statistics import NOTHING, Statistics
 from millstream.settings import Settings
 
 Declaration = TypeVar("Declaration", CreateStream, CreateTable)
@@ -103,10 +110,26 @@ class Draft:
             if (query := self.carry_out(statements[at], text)) is not None:
                 found[at] = query
         self.replacing.settle()
+        self._share()
         queries = (self.contents.queries.find(found[at].name) for at in sorted(found))
         registered = list(dict.fromkeys(query for query in queries if query is not None))
         self.contents.queries.put_in_order([q for q in registered if q.name.lower() not in before])
         return registered
+
+    def _share(self) -> None:
+        """Let queries be computed from others that contain them."""
+        found = share(self.contents.queries, self.contents.settings, self._statistics)
+        self.events = [
+            QueryRegistered(found.get(event.query.name, event.query))
+            if isinstance(event, QueryRegistered)
+            else event
+            for event in self.events
+        ]
+
+    @property
+    def _statistics(self) -> Statistics:
+        held = self.held()
+        return NOTHING if held is None else held.statistics
 
     def add_stream(self, stream: Stream) -> None:
         """Declare a stream. Its source is opened here, so that a fault in it is raised here."""
@@ -356,16 +379,20 @@ class Draft:
     def _explain(self, statement: Explain, text: str) -> str:
         contents = self.contents
         self.replacing.settle(names_used(statement))
+        self._share()
+        explainer = Explainer(contents.settings, self.held(), tuple(contents.queries))
         if statement.query is not None:
             names = self.replacing.names
             bound = outermost(bind_query(statement.query, names, text), names)
             query = query_of("query", bound, "", contents.catalog)
+            query = as_shared(query, contents.queries, contents.settings, self._statistics)
+        elif asks_for_sharing(statement.name, contents):
+            return "\n\n".join(explainer.explain(q, "sharing") for q in contents.queries)
         elif asks_for_the_legend(statement.name, contents):
             return whole_legend()
         else:
             query = found_query(statement.name or "", contents)
         stage = (statement.stage or "optimized").lower()
-        explainer = Explainer(contents.settings, self.held())
         if statement.form == "text":
             return explainer.explain(query, stage)
         return explainer.picture([query], stage, statement.form)

@@ -27,17 +27,20 @@ from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
 from millstream.plan.tables import with_time
 from millstream.settings import Settings
+from millstream.sharing.telling import Told, sharing_of
 
 STAGES = tuple(stage.lower() for stage in commands.STAGES)
-PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {"state": "physical"}
+PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {"state": "physical", "sharing": "optimized"}
 
 
 @dataclass(frozen=True)
 class Explainer:
-    """Explains queries under settings; `held` is what a job holds and has measured, if any ran."""
+    """Explains queries under settings; `held` is what a job holds and has measured, if any ran, and
+    `queries` are all that are registered."""
 
     settings: Settings
     held: Held | None = None
+    queries: tuple[Query, ...] = ()
 
     def explain(self, query: Query, stage: str = "optimized") -> str:
         """The plan of a query at a stage, with the defaults that were used."""
@@ -47,6 +50,8 @@ class Explainer:
                 title, body = "state", self._state_of(query)
             case "patterns":
                 title, body = "update patterns", with_reasons(self.plan_of(query, stage))
+            case "sharing":
+                title, body = "sharing", self._sharing_of(query)
             case "cost":
                 title, body = "cost", self._cost_of(query)
             case "machine":
@@ -104,10 +109,17 @@ class Explainer:
         if self.settings.rules == "fixed":
             chooser = Chooser(most=1)
         if stage in ("physical", "state"):
-            return physical(root, self.settings, query.views, chooser=chooser)
-        if stage == "bound" or self.settings.rules == "off":
+            return physical(*self._carried_out(query), chooser=chooser)
+        if stage == "bound":
             return root
-        return chooser.optimized(root, query.views)
+        plan, settings, views = self._carried_out(query)
+        return plan if settings.rules == "off" else chooser.optimized(plan, views)
+
+    def _carried_out(self, query: Query) -> tuple[Node, Settings, tuple[Node, ...]]:
+        """The root of a query over the queries that it is computed from, with what is known."""
+        root = query.content_root or query.changes_root
+        plan, views = query.carried_out(root, self.settings)
+        return plan, self.settings, views
 
     def _state_of(self, query: Query) -> str:
         """What the operators of a query keep; of a job that knows the query also what they hold."""
@@ -120,14 +132,31 @@ class Explainer:
             return state_report(Job({}, (timed,), self.settings).roots_of(query.name), None)
         return state_report(held.job.roots_of(query.name), held)
 
+    def _sharing_of(self, query: Query) -> str:
+        """What it has in common with others."""
+        others = [self._told(other) for other in self.queries]
+        return sharing_of(self._told(query), others, self.settings.sharing == "on")
+
+    def _told(self, query: Query) -> Told:
+        on = query.shared is not None and self.settings.sharing == "on"
+        shared = query.shared if on else None
+        plan = query.plan if shared is None else shared.plan
+        over = () if shared is None else shared.over
+        return Told(query.name, query.plan, plan, over, query.reads)
+
     def _cost_of(self, query: Query) -> str:
         """The plans to choose from; with what was measured, if a job runs or has run."""
-        held, root = self.held, query.content_root or query.changes_root
+        held, (root, _, views) = self.held, self._carried_out(query)
         running, statistics = (
             (frozenset[Node](), NOTHING) if held is None else (held.job.running, held.statistics)
         )
         settings = self.settings if held is None else held.job.settings
-        return cost_text(root, query.views, running, statistics, query.domain, settings)
+        return cost_text(root, views, running, statistics, query.domain, settings)
+
+
+def asks_for_sharing(name: str | None, contents: Contents) -> bool:
+    """Whether it is `EXPLAIN SHARING`, of all queries."""
+    return (name or "").lower() == "sharing" and contents.queries.find("sharing") is None
 
 
 def has_pattern(plan: Node) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-
 from millstream.catalog import SIDES, Stream, Table
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
 from millstream.database.contents import Contents
+from millstream.database.registry import timed
 from millstream.engine.job import Job
 from millstream.errors import Notice
 from millstream.operators import StaticTable
-from millstream.plan.tables import with_time
 
 
 def streams_of(contents: Contents) -> dict[str, Stream]:
@@ -54,9 +52,7 @@ def job_of(contents: Contents, changes: frozenset[str], begun: Mapping[str, Stat
     """
     streams = streams_of(contents)
     queries = tuple(
-        replace(one.query, plan=with_time(one.query.plan, one.query.domain, begun))
-        if begun
-        else one.timed
+        timed(one.query, begun) if begun else one.timed
         for one in contents.queries.by_name.values()
     )
     return Job({**streams, **_sides(contents, streams)}, queries, contents.settings, changes)

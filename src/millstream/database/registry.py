@@ -15,7 +15,7 @@ from millstream.bind.relations.times import domain_of
 from millstream.catalog import Catalog, Stream, View
 from millstream.engine.checkpoint import Commit, fingerprint
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
-from millstream.operators import Scan
+from millstream.operators import Scan, StaticTable
 from millstream.plan.memory import growing
 from millstream.plan.tables import streams_of_time, with_time
 
@@ -36,17 +36,18 @@ class Life(StrEnum):
 class Registered:
     """A query, and what a job needs to know of it: found out once for all changes of the job.
 
-    `statement` is the text that has registered it.
+    `statement` is the text that has registered it; `looked_at` says whether it is known by now if
+    it is computed from others.
     """
 
     query: Query
     statement: str = ""
+    looked_at: bool = False
 
     @cached_property
     def timed(self) -> Query:
         """The query with an input for every table that never changes."""
-        plan = with_time(self.query.plan, self.query.domain)
-        return self.query if plan is self.query.plan else replace(self.query, plan=plan)
+        return timed(self.query, {})
 
     @cached_property
     def streams_of_time(self) -> dict[str, Stream]:
@@ -56,6 +57,18 @@ class Registered:
     def scans(self) -> frozenset[str]:
         """The names of the streams, and of their late and bad rows, that the plan reads."""
         return frozenset(n.stream for n in walk(self.query.plan) if isinstance(n, Scan))
+
+
+def timed(query: Query, begun: Mapping[str, StaticTable]) -> Query:
+    """A query with an input for every table that never changes; `begun` is what tables begin with
+    instead of what they were bound with."""
+    plan = with_time(query.plan, query.domain, begun)
+    if plan is query.plan:
+        return query
+    shared = query.shared
+    if shared is not None:
+        shared = shared.mapped(lambda part: with_time(part, query.domain, begun))
+    return replace(query, plan=plan, shared=shared)
 
 
 @dataclass(frozen=True)

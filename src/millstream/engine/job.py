@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -103,6 +103,22 @@ class Job:
             if name in roots
         )
 
+    def without_sharing(self, names: Set[str]) -> Job:
+        """The job with these queries computed by themselves."""
+        alone = {
+            q.name: replace(q, shared=None)
+            for q in self.queries
+            if q.name in names and q.shared is not None
+        }
+        if not alone:
+            return self
+        roots = {root for query in alone.values() for root in query.roots}
+        return replace(
+            self,
+            queries=tuple(alone.get(q.name, q) for q in self.queries),
+            chosen={root: plan for root, plan in self.chosen.items() if root not in roots},
+        )
+
     def query(self, name: str) -> Query:
         return next(q for q in self.queries if q.name == name)
 
@@ -123,7 +139,7 @@ class Job:
             for root in query.roots:
                 known = kept.get((root, query.joined))
                 chosen_ones[root] = (
-                    chosen(root, self.settings, query.views, Chooser(running, statistics))
+                    self._chosen(query, root, Chooser(running, statistics))
                     if known is None
                     else logical(known)
                 )
@@ -167,9 +183,14 @@ class Job:
         """The plan of a root as it is distributed: the one that is kept, or a new one."""
         at = root, query.joined
         if at not in self._distributed:
-            plan = self.chosen.get(root) or chosen(root, self.settings, query.views)
+            plan = self.chosen.get(root) or self._chosen(query, root)
             self._distributed[at] = distributed(plan, query.joined)
         return self._distributed[at]
+
+    def _chosen(self, query: Query, root: Node, chooser: Chooser | None = None) -> Node:
+        """The plan of a root after the rules."""
+        plan, views = query.carried_out(root, self.settings)
+        return chosen(plan, self.settings, views, chooser)
 
     @cached_property
     def _distributed(self) -> dict[Kept, Node]:

@@ -77,6 +77,8 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
     new = [q for q in job.queries if q.name in past.gone or known.get(q.name) != marks[q.name]]
     if not new:
         return Joined(job)
+    job = job.without_sharing({q.name for q in new if not _may_share(q, ran)})
+    new = [job.query(q.name) for q in new]
     running = _running(job, ran, {q.name for q in new})
     roots: dict[str, Iterable[Node]] = {}
     queries: dict[str, Query] = {}
@@ -84,6 +86,10 @@ def opened(job: Job, ran: Job, batch: int, past: Past) -> Joined:
     said: dict[str, str] = {}
     for query in new:
         found = _sharing(query, job, ran, running)
+        if found is None and query.shared is not None:
+            job = job.without_sharing({query.name})
+            query = job.query(query.name)
+            found = _sharing(query, job, ran, running)
         if found is not None:
             queries[query.name], roots[query.name] = found
             continue
@@ -140,6 +146,15 @@ def _sharing(
     streams = frozenset[str]().union(*(graph.sources[plan] for plan in plans))
     together = streams and streams <= groups.get(min(streams), frozenset())
     return (shared, plans) if together and all(map(running.can_open, plans)) else None
+
+
+def _may_share(query: Query, ran: Job) -> bool:
+    """Whether a query may be computed from others that run: from those alone that have been there
+    from the beginning, or are as new as it is. Others may have begun with a part of the rows."""
+    if query.shared is None:
+        return True
+    joined = {q.name: q.joined for q in ran.queries}
+    return not any(joined.get(name) for name in query.shared.over) and not _mark(query, ran)
 
 
 def _mark(query: Query, ran: Job) -> str | None:

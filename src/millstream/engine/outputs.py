@@ -15,6 +15,8 @@ from millstream.algebra.types import TIMESTAMP
 from millstream.columns.order import canonical_order
 from millstream.errors import Notice
 from millstream.operators import Stored, Tagged
+from millstream.settings import Settings
+from millstream.sharing.shared import Shared
 
 STREAM, STREAMED, COMPLETE = "stream", "streamed", "complete"
 
@@ -37,6 +39,8 @@ class Query:
     """Whether its name is one of ours: on a checkpoint it is known by what it computes."""
     reads: tuple[str, ...] = ()
     """The names it reads, in lower case."""
+    shared: Shared | None = None
+    """How it is computed from other queries, where that is cheaper than by itself."""
 
     @property
     def changes_root(self) -> Node:
@@ -53,6 +57,12 @@ class Query:
         """All roots it may have."""
         stored = self.content_root
         return (self.changes_root,) if stored is None else (self.changes_root, stored)
+
+    def carried_out(self, root: Node, settings: Settings) -> tuple[Node, tuple[Node, ...]]:
+        """A root as it is to be carried out, and the parts of it that are views."""
+        if self.shared is None or settings.sharing == "off":
+            return root, self.views
+        return self.shared.under(root), tuple(dict.fromkeys((*self.views, *self.shared.views)))
 
     @property
     def result_schema(self) -> pa.Schema:

@@ -23,9 +23,9 @@ from millstream.algebra.expressions import (
     walk,
 )
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER
-from millstream.patterns.implications import Fact, Sense, impossible
+from millstream.conditions.implications import Fact, Sense, impossible
 from millstream.patterns.references import Cell, cell_of
-from millstream.patterns.terms import scaled_of
+from millstream.conditions.terms import scaled_of
 
 if TYPE_CHECKING:
     from millstream.patterns.sequence import Sequence

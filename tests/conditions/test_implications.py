@@ -14,7 +14,7 @@ import pytest
 from millstream.algebra.evaluate import holds
 from millstream.algebra.expressions import Call, Cast, Column, Expression, Literal
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
-from millstream.patterns.implications import excludes, implies
+from millstream.conditions.implications import excludes, implies
 
 DOMAINS = {
     "x": (INTEGER, (None, -2, -1, 0, 1, 2, 3)),

@@ -20,7 +20,7 @@ from millstream.algebra.types import (
     TIMESTAMP,
     is_numeric,
 )
-from millstream.patterns.inequalities import AtMost, Linear, Number
+from millstream.conditions.inequalities import AtMost, Linear, Number
 
 ZERO = Linear({})
 Lemma = list[list[AtMost]]

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 from millstream.algebra.expressions import Call, Cast, Expression, Literal
 from millstream.algebra.types import DOUBLE, is_numeric
-from millstream.patterns.inequalities import AtMost, Linear, contradict
-from millstream.patterns.terms import Terms, about_values, scaled_of
+from millstream.conditions.inequalities import AtMost, Linear, contradict
+from millstream.conditions.terms import Terms, about_values, scaled_of
 
 PATIENCE = 400
 """So many alternatives are looked at before a contradiction is no longer looked for."""

@@ -1,0 +1,1 @@
+"""Which conditions imply or exclude each other: a small decision procedure."""

@@ -1,0 +1,1 @@
+"""Which queries are contained in others, and how they are computed from these."""
