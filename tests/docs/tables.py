@@ -43,6 +43,7 @@ SETTINGS = {
     "pattern_steps": "tests that MATCH_RECOGNIZE makes for each row an attempt has come to; where "
     "more are needed, the attempt is given up, and its first row is in the error stream",
     "search": "how patterns are looked for: `ops` skips what cannot match, `naive` tries all rows",
+    "sharing": "whether queries are computed from others that [contain](sharing.md) them",
 }
 
 

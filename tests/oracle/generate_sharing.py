@@ -1,4 +1,4 @@
-"""Scripts whose queries have much in common: views, and queries that nearly are contained in them."""
+"""Scripts whose queries have much in common: views, and queries nearly contained in them."""
 
 from dataclasses import replace
 from random import Random
@@ -33,7 +33,9 @@ OUTPUTS = (None, None, "streamed", "streamed", "istream", "dstream")
 def sharing_case(rng: Random) -> Script:
     """One or two views, and queries that differ from them in a few places."""
     streams = (_stream(rng, "s", S, 24), _stream(rng, "r", R, 12))
-    kind = rng.choice(("plain", "grouped", "grouped", "join", "join", "joined groups", "distinct", "in"))
+    kind = rng.choice(
+        ("plain", "grouped", "grouped", "join", "join", "joined groups", "distinct", "in")
+    )
     base = _base(rng, kind)
     derived = [Derived("d1", "view", _view(base))]
     if rng.random() < 0.4:

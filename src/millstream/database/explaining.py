@@ -30,7 +30,10 @@ from millstream.settings import Settings
 from millstream.sharing.telling import Told, sharing_of
 
 STAGES = tuple(stage.lower() for stage in commands.STAGES)
-PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {"state": "physical", "sharing": "optimized"}
+PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {
+    "state": "physical",
+    "sharing": "optimized",
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Explainer:
                 title, body = "optimized plan", f"{plan}\n{self.legend([query])}"
             case _:
                 title, body = f"{stage} plan", with_patterns(self.plan_of(query, stage))
+        if stage == "sharing":
+            return f"-- {query.name}: {query.form}, {title}\n{body}"
         notes = [f"-- {notice.render()}" for notice in query.notices]
         notes += [f"-- {line}" for line in how_served(query.plan, self.settings)]
         return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+
 from millstream.catalog import SIDES, Stream, Table
 from millstream.connect.opening import open_stream
 from millstream.connect.source import Source
@@ -52,8 +53,7 @@ def job_of(contents: Contents, changes: frozenset[str], begun: Mapping[str, Stat
     """
     streams = streams_of(contents)
     queries = tuple(
-        timed(one.query, begun) if begun else one.timed
-        for one in contents.queries.by_name.values()
+        timed(one.query, begun) if begun else one.timed for one in contents.queries.by_name.values()
     )
     return Job({**streams, **_sides(contents, streams)}, queries, contents.settings, changes)
 

@@ -24,8 +24,8 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER
 from millstream.conditions.implications import Fact, Sense, impossible
-from millstream.patterns.references import Cell, cell_of
 from millstream.conditions.terms import scaled_of
+from millstream.patterns.references import Cell, cell_of
 
 if TYPE_CHECKING:
     from millstream.patterns.sequence import Sequence

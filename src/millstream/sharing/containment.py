@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import pyarrow as pa
 
@@ -63,10 +64,7 @@ Way = tuple[int, ...]
 
 def _ways(query: Skinned, view: Skinned) -> Iterator[Way]:
     """The ways in which each input of a view is an input of a query."""
-    same = [
-        [i for i, mine in enumerate(query.inputs) if mine == theirs] for theirs in view.inputs
-    ]
-    tried = 0
+    same = [[i for i, mine in enumerate(query.inputs) if mine == theirs] for theirs in view.inputs]
 
     def ways(taken: Way) -> Iterator[Way]:
         if len(taken) == len(same):
@@ -76,11 +74,7 @@ def _ways(query: Skinned, view: Skinned) -> Iterator[Way]:
             if i not in taken:
                 yield from ways((*taken, i))
 
-    for way in ways(()):
-        if tried == MOST_WAYS:
-            return
-        tried += 1
-        yield way
+    return islice(ways(()), MOST_WAYS)
 
 
 def _over(query: Skinned, view: Skinned, node: Node, way: Way) -> Skinned | WhyNot:
@@ -206,9 +200,7 @@ class _Rows:
     conditions: tuple[Expression, ...]
 
 
-def _rows_of_groups(
-    outer: Skinned, inner: Skinned, groups: GroupBy, way: Way
-) -> _Rows | WhyNot:
+def _rows_of_groups(outer: Skinned, inner: Skinned, groups: GroupBy, way: Way) -> _Rows | WhyNot:
     asked = [_placed(condition, way) for condition in inner.conditions]
     for condition, shown in zip(asked, inner.conditions):
         if not follows(condition, outer.conditions):
@@ -232,7 +224,7 @@ def _rows_of_groups(
             values[name] = found
         if repr(e) in fed:
             values[f"#{name}"] = fed[repr(e)]
-    return _Rows(values, tuple(conditions))
+    return _Rows(values, tuple(dict.fromkeys(conditions)))
 
 
 def _on_keys(conditions: Iterable[Expression], groups: GroupBy) -> list[Expression]:
@@ -253,14 +245,9 @@ def _grouped_again(query: Skinned, view: Skinned, node: Node, rolled: Rolled) ->
     groups = view.inputs[0]
     if rolled.calls is None:
         known = {repr(Column(of_input(0, n), e.type)): e for n, e in rolled.results}
-        conditions = [expressed_by(c, known) for c in query.conditions]
-        outputs = [(name, expressed_by(e, known)) for name, e in query.outputs]
-        again = Skinned(
-            (groups,),
-            tuple(dict.fromkeys((*rolled.conditions, *(c for c in conditions if c is not None)))),
-            tuple((name, e) for name, e in outputs if e is not None),
-        )
-        return over(again, view, node)
+        again = _in_terms(query, known, groups)
+        conditions = tuple(dict.fromkeys((*rolled.conditions, *again.conditions)))
+        return over(replace(again, conditions=conditions), view, node)
     below = over(Skinned((groups,), rolled.conditions, rolled.given), view, node)
     if isinstance(below, WhyNot):
         return below
@@ -268,6 +255,15 @@ def _grouped_again(query: Skinned, view: Skinned, node: Node, rolled: Rolled) ->
     assert isinstance(mine, GroupBy)
     larger = GroupBy(mine.keys, rolled.calls, built(below), mine.since)
     known = {repr(Column(of_input(0, n), e.type)): e for n, e in rolled.results}
-    conditions = tuple(c for c in (expressed_by(c, known) for c in query.conditions) if c)
-    outputs = tuple((n, e) for n, e in ((n, expressed_by(e, known)) for n, e in query.outputs) if e)
-    return Skinned((larger,), conditions, outputs)
+    return _in_terms(query, known, larger)
+
+
+def _in_terms(query: Skinned, known: Mapping[str, Expression], groups: Node) -> Skinned:
+    """A query over other groups, which tell all columns of its own."""
+    conditions = (expressed_by(c, known) for c in query.conditions)
+    outputs = ((name, expressed_by(e, known)) for name, e in query.outputs)
+    return Skinned(
+        (groups,),
+        tuple(c for c in conditions if c is not None),
+        tuple((name, e) for name, e in outputs if e is not None),
+    )

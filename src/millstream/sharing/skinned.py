@@ -41,7 +41,6 @@ from millstream.operators.project import Outputs, handed_on
 from millstream.rules.pieces import conditions as conditions_of
 from millstream.rules.pieces import substitute, takes_equals_alike
 
-
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
@@ -82,10 +81,10 @@ def skinned(node: Node) -> Skinned:
         case Filter(condition=condition, input=below):
             return skinned(below).where(conditions_of(condition))
         case Now() | Range() | RangeSlide() | Unbounded():
-            below = skinned(node.input)
-            if len(below.inputs) == 1:
-                window = map_inputs(node, lambda _: below.inputs[0])
-                return replace(below, inputs=(window,))
+            stream = skinned(node.input)
+            if len(stream.inputs) == 1:
+                window = map_inputs(node, lambda _: stream.inputs[0])
+                return replace(stream, inputs=(window,))
         case Join(condition=condition, left=left, right=right):
             return _paired(skinned(left), skinned(right)).where(conditions_of(condition))
         case Istream(input=below) if below.monotonic:
@@ -273,9 +272,7 @@ def expressed(expression: Expression, outputs: Outputs) -> Expression | None:
     return expressed_by(expression, {repr(e): Column(n, e.type) for n, e in reversed(outputs)})
 
 
-def expressed_by(
-    expression: Expression, known: Mapping[str, Expression]
-) -> Expression | None:
+def expressed_by(expression: Expression, known: Mapping[str, Expression]) -> Expression | None:
     """The expression with all that is known, by its text, put in place; None where a column is
     left. Texts tell 0.0 from -0.0, which are equal."""
 

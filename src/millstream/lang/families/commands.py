@@ -20,7 +20,17 @@ from millstream.lang.tokens import quoted
 
 KINDS = ("STREAM", "VIEW", "TABLE", "QUERY", "AGGREGATE", "FUNCTION")
 LISTS = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SETTINGS", "FUNCTIONS", "AGGREGATES")
-STAGES = ("BOUND", "OPTIMIZED", "PHYSICAL", "PATTERNS", "STATE", "COST", "LEGEND", "MACHINE", "SHARING")
+STAGES = (
+    "BOUND",
+    "OPTIMIZED",
+    "PHYSICAL",
+    "PATTERNS",
+    "STATE",
+    "COST",
+    "LEGEND",
+    "MACHINE",
+    "SHARING",
+)
 FORMS = ("TEXT", "GRAPHVIZ", "SVG")
 """The forms of a machine: EXPLAIN MACHINE AS SVG."""
 
