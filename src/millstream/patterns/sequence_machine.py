@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from millstream.algebra.expressions import TRUE, Expression, rewrite
+from millstream.conditions.implications import Fact, Sense, impossible
 from millstream.patterns.condition_text import of_element, of_tuple
-from millstream.patterns.implications import Fact, Sense, impossible
 from millstream.patterns.knowledge import Failure, Reason, negative
 from millstream.patterns.machine import (
     ALWAYS,
