@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, over, own, plots, strategies, windowed_operators
+from bench import figures, over, own, patterns, plots, strategies, windowed_operators
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import REUSED_MEMORY, make_session
@@ -123,6 +123,7 @@ class Bench:
             "not exists": self._not_exists,
             "over": self._over,
             "own aggregates": self._own,
+            "patterns": self._patterns,
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
@@ -275,6 +276,14 @@ class Bench:
         for name, found in windowed_operators.run().items():
             self._note(f"own: {name} in the operator", found)
         plots.write(self.results)
+
+    def _patterns(self) -> None:
+        """The optimized search and the naive one; patterns through Spark; what they keep."""
+        for name, found in patterns.searched(self.repeats).items():
+            self._note(f"patterns: {name}", found)
+        self._note("patterns: a star of a million tuples", patterns.long_star())
+        self._note("patterns: open attempts", patterns.open_attempts())
+        self._note("patterns: through Spark", patterns.beside_sums(self._backlog, self.repeats))
 
     def _many(self) -> None:
         """Fifty queries over one stream in one job, against the first of them alone."""

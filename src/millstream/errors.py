@@ -91,9 +91,18 @@ class Notice:
 
     message: str
     hint: str | None = None
+    place: Place | None = None
 
     def render(self) -> str:
-        return f"{self.message} (hint: {self.hint})" if self.hint else self.message
+        """In one line.
+
+        >>> print(Notice("this is slow", "Give it a key.", Place("SELECT a", 7, 8)).render())
+        this is slow, at line 1, column 8 (hint: Give it a key.)
+        """
+        place = self.place
+        where = "" if place is None else f", at line {place.line}, column {place.column}"
+        hint = f" (hint: {self.hint})" if self.hint else ""
+        return f"{self.message}{where}{hint}"
 
     def about(self, name: str) -> Notice:
         return replace(self, message=f"{name}: {self.message}")

@@ -32,6 +32,9 @@ from millstream.state.waiting import add_waiting, due_in
 SEEN = "#seen"
 """How many rows have come: the place of the last one."""
 
+MUCH = 4_096
+"""Attempts have many words: only so many are read and written whole."""
+
 
 @dataclass(frozen=True, eq=False)
 class Match(Node):
@@ -107,7 +110,8 @@ class Match(Node):
         due = Changes.concat(self._due(state, span), self._key_schema)
         if len(arrivals) + len(due) == 0:
             return state, Changes.empty(self.schema)
-        stored = RowByKey(state.get("partitions"), self._words_schema, len(self.partition_by))
+        width = len(self.partition_by)
+        stored = RowByKey(state.get("partitions"), self._words_schema, width, MUCH)
         known = stored.touched(keys_of(self.partition_by, arrivals, due))
         run = OrderedRun.of(known, self.partition_by, arrivals, due)
         touched = np.flatnonzero(run.touched)

@@ -209,10 +209,10 @@ class Knowledge:
     def _facts(self, spots: Iterable[Spot]) -> Iterator[Fact]:
         for spot in spots:
             if spot not in self._about:
-                self._about[spot] = tuple(self._known_of(spot))
+                self._about[spot] = tuple(self.known_of(spot))
             yield from self._about[spot]
 
-    def _known_of(self, spot: Spot) -> Iterator[Fact]:
+    def known_of(self, spot: Spot) -> Iterator[Fact]:
         """What the attempt has found out about a tuple."""
         span, failure, elements = spot.span, self.failure, self.sequence.elements
         if spot.part is Part.NEXT:

@@ -97,7 +97,7 @@ class Recognition:
         return np.argsort(np.argsort(np.array(self.variables)))
 
     @cached_property
-    def _conditions(self) -> list[Expression]:
+    def conditions(self) -> list[Expression]:
         """The condition of each variable; what it says of the row under test says it of that."""
         asked = dict(self.defines)
         return [self._of_itself(v, asked.get(v, TRUE)) for v in self.variables]
@@ -125,7 +125,7 @@ class Recognition:
     @cached_property
     def _counted(self) -> tuple[tuple[str, Tally | None], ...]:
         """The numbers that conditions read: aggregates, classifiers, the number of the match."""
-        read = frozenset[str]().union(*map(columns_of, self._conditions))
+        read = frozenset[str]().union(*map(columns_of, self.conditions))
         known = {tally.name: tally for tally in self.tallies}
         return tuple((n, known.get(n)) for n in sorted(read) if cell_of(n) is None)
 
@@ -133,7 +133,7 @@ class Recognition:
     def tests(self) -> Tests:
         """The conditions, and behind the columns that they are made of the arguments of numbers."""
         numbers = {name: i for i, (name, _) in enumerate(self._counted)}
-        made = Tests.of(list(zip(self.variables, self._conditions)), tallies=numbers)
+        made = Tests.of(list(zip(self.variables, self.conditions)), tallies=numbers)
         arguments = [
             Column(t.call.arguments[0], t.argument)
             for _, t in self._counted
@@ -174,11 +174,11 @@ class Recognition:
     @cached_property
     def _ahead(self) -> np.ndarray:
         """How many rows on each condition looks."""
-        return np.array([_furthest(c, max) for c in self._conditions], np.int64)
+        return np.array([_furthest(c, max) for c in self.conditions], np.int64)
 
     @cached_property
     def _lookback(self) -> int:
-        return max([self.back, *(-_furthest(c, min) for c in self._conditions)])
+        return max([self.back, *(-_furthest(c, min) for c in self.conditions)])
 
     @cached_property
     def _is_numbered(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
@@ -106,6 +106,22 @@ class Program:
             else:
                 waiting.append((a, f"{anchors}{'^' if op == START else '$'} "))
         return found
+
+    def ends_with(self, variables: Container[int], *, anchors: bool) -> bool:
+        """Whether the pattern can be complete with rows of these variables alone; with `anchors`,
+        wherever it stands."""
+        seen, waiting = set[int](), [self.entry]
+        while waiting:
+            line = waiting.pop()
+            if line in seen:
+                continue
+            seen.add(line)
+            op, a, _, _ = self.lines[line].tolist()
+            if op == DONE:
+                return True
+            if (op != TAKE or a in variables) and (anchors or op not in (START, END)):
+                waiting += self._ways[line]
+        return False
 
     def variable(self, line: int) -> int:
         return int(self.lines[line, 1])

@@ -26,11 +26,12 @@ RARELY, OFTEN = 8, 4
 
 @dataclass(frozen=True, eq=False)
 class ByKey:
-    """Rows whose first columns, `width` of them, are a key."""
+    """Rows whose first columns, `width` of them, are a key; up to `much` of them are a table."""
 
     part: Part | None
     schema: pa.Schema
     width: int
+    much: int = MUCH
 
     @property
     def is_much(self) -> bool:
@@ -51,10 +52,10 @@ class ByKey:
 
     def _stays_table(self, rows: int, changed: int) -> bool:
         """Without key columns, all rows belong to one key."""
-        return rows <= MUCH or self.width == 0 or changed * RARELY > rows
+        return rows <= self.much or self.width == 0 or changed * RARELY > rows
 
     def _stays_index(self, rows: int, changed: int) -> bool:
-        return rows > MUCH // 4 and changed * OFTEN <= rows
+        return rows > self.much // 4 and changed * OFTEN <= rows
 
     def _different(self, keys: pa.RecordBatch) -> pa.RecordBatch:
         return take_rows(keys, factorize(keys.columns, keys.num_rows)[1])

@@ -13,6 +13,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN, INTEGER, TIMESTAMP
 from millstream.bind.names.scope import Member, Scope
+from millstream.bind.relations.certainties import certainties
 from millstream.bind.relations.row_expressions import Collected, RowExpressions, Variables
 from millstream.bind.relations.row_order import in_order
 from millstream.bind.relations.times import domain_of
@@ -332,6 +333,8 @@ class Recognizing:
                 detail="Repetitions with bounds and PERMUTE are written out.",
                 hint="Lower the bounds, or write A+ and count(A.*) in DEFINE.",
             ) from None
+        place = place_of(self.pattern.pattern, self.text)
+        self.notices += certainties(search, place, closed=not plan.is_stream)
         self._check_skip(search)
         if plan.is_stream:
             self._check_stream(search)

@@ -21,6 +21,7 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.elements import Elements, Reference
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts, has_query
+from millstream.bind.relations.certainties import certainties
 from millstream.bind.relations.element_aggregates import ElementAggregates
 from millstream.bind.relations.row_order import in_order
 from millstream.bind.relations.times import domain_of
@@ -91,6 +92,8 @@ class Sequences:
             pattern.timeouts,
         )
         self._check(search, pattern)
+        place = place_of(pattern, self.text)
+        self.notices += certainties(search, place, closed=not stream.is_stream)
         gives = tuple((name, r.type) for name, r in given.items())
         names = tuple((name, name, kind) for name, kind in gives)
         whole = Member(
