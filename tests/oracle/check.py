@@ -16,9 +16,17 @@ from .forms import (
     table_of,
     view_of,
 )
-from .infer import Catalog, catalog_of, merged_names, source_columns
+from .infer import (
+    Catalog,
+    arrival_columns,
+    catalog_of,
+    merged_names,
+    own_columns,
+    source_columns,
+)
 from .spec import (
     AnyQuery,
+    Col,
     Exists,
     InQuery,
     Quantified,
@@ -50,6 +58,7 @@ def check(script: Script) -> Catalog:
 
 def check_query(catalog: Catalog, query: AnyQuery) -> None:
     """A query and all those inside it."""
+    check_arrivals(catalog, query)
     for part in parts_of(query):
         if isinstance(part, Query | SetOperation):
             if part is not query and part.output in ("streamed", "complete"):
@@ -64,6 +73,20 @@ def check_query(catalog: Catalog, query: AnyQuery) -> None:
                     raise SpecError("a side of a set operation is a relation")
         if isinstance(part, InQuery | Exists | Quantified | Scalar):
             check_subquery(part)
+
+
+def check_arrivals(catalog: Catalog, query: AnyQuery) -> None:
+    """Names are told apart by their letters in any case: TS would be ts."""
+    parts = list(parts_of(query))
+    shown = any(
+        arrival_columns(own_columns(source, catalog), source, catalog)
+        for part in parts
+        if isinstance(part, Query)
+        for source in part.sources
+        if source.sync is not None
+    )
+    if shown and any(isinstance(part, Col) and part.name == "ts" for part in parts):
+        raise SpecError("ts where there is TS")
 
 
 def check_subquery(part: InQuery | Exists | Quantified | Scalar) -> None:
@@ -108,6 +131,8 @@ def check_select(catalog: Catalog, query: Query) -> None:
     if any(subqueries_of((query.group_by, query.aggregates))):
         raise SpecError("a subquery under GROUP BY or an aggregate")
     if any(a.function in BY_TIME for a in query.aggregates):
+        if any(source.sync for source in query.sources):
+            raise SpecError("the order of synchronized rows is tested elsewhere")
         streams = [s for s in query.sources if not is_static(script, s)]
         rows = Query(query.source, joins=query.joins, window=query.window, where=query.where)
         if len(streams) != 1 or not is_stream(script, streams[0]) or not has_ties(catalog, rows):
@@ -120,6 +145,8 @@ def check_select(catalog: Catalog, query: Query) -> None:
 def check_source(catalog: Catalog, source: Source) -> None:
     """A tagged stream is not read, and a relation takes no window, unless it only grows."""
     script, view = catalog.script, view_of(catalog.script, source.of)
+    if source.sync is not None:
+        check_sync(script, source)
     if view is not None and form_of(script, view) == "tagged":
         raise SpecError(f"{source.of} is a tagged stream")
     if not isinstance(source.of, str):
@@ -137,6 +164,17 @@ def check_source(catalog: Catalog, source: Source) -> None:
     inner = view if isinstance(source.of, str) else source.of
     if source.window.kind == "rows" and inner is not None and not has_ties(catalog, inner):
         raise SpecError("which of equal instants comes last is left open")
+
+
+def check_sync(script: Script, source: Source) -> None:
+    """R(S, sync) is of a name that is no table, and takes no window."""
+    known = {sync.name for sync in script.syncs}
+    if not isinstance(source.of, str) or source.window is not None or source.sync not in known:
+        raise SpecError("what is synchronized is a name without a window, by a sync")
+    if table_of(script, source.of) is not None:
+        raise SpecError("R of a table")
+    if not is_stream(script, source) and is_monotonic(script, view_of(script, source.of)):
+        raise SpecError("whether the relation of a view has TS is tested elsewhere")
 
 
 def check_bounds(script: Script, source: Source) -> None:

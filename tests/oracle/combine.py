@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from .spec import Script
 
-NAMING = ("name", "source", "qualifier", "last")
+NAMING = ("name", "source", "qualifier", "last", "sync", "stream", "clock", "left", "right")
 
 
 def combine(scripts: list[Script]) -> Script:
@@ -18,7 +18,7 @@ def combine(scripts: list[Script]) -> Script:
 
 
 def _renamed(script: Script, prefix: str) -> Script:
-    names = {s.name for s in (*script.streams, *script.tables, *script.derived)}
+    names = {s.name for s in (*script.streams, *script.tables, *script.derived, *script.syncs)}
 
     def change(value: object) -> object:
         if isinstance(value, tuple):

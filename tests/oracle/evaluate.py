@@ -8,7 +8,9 @@ from .check import check
 from .facts import Timeline
 from .forms import domain_of, form_of, key_of, may_drift
 from .outputs import stream_of, tagged_of
-from .spec import AnyQuery, Columns, Row, Script, SpecError
+from .spec import AnyQuery, Columns, Row, Script, SpecError, Ticks
+from .syncs import elements_of, sync_domain
+from .windows import as_value
 from .world import World, ingest
 
 
@@ -43,7 +45,22 @@ def evaluate(script: Script) -> dict[str, Result]:
     for name, query in script.named_queries():
         timeline = remember(world, name, query)
         results |= results_of(world, name, query, timeline)
-    return results | side_results(world)
+    return results | ticks_of(world) | side_results(world)
+
+
+def ticks_of(world: World) -> dict[str, Result]:
+    """The streams of ticks of the clock."""
+    results = {}
+    for sync in world.script.syncs:
+        if not isinstance(sync.of, Ticks):
+            continue
+        domain = sync_domain(world.script, sync.name)
+        type_ = "timestamp" if domain == "timestamp" else "bigint"
+        end = world.end_of(domain)
+        found = elements_of(world.script, world.streams, sync.name, end).instants
+        rows = tuple((t, (as_value(t, type_),)) for t in found)
+        results[sync.name] = Result("stream", (("Timepoint", type_),), rows, domain)
+    return results
 
 
 def remember(world: World, name: str, query: AnyQuery) -> Timeline:

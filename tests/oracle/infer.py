@@ -153,6 +153,8 @@ def merged_names(query: Query) -> set[str]:
 def source_columns(source: Source, catalog: Catalog) -> Columns:
     """The columns of a source, and those that its window gives; its own hide these."""
     own = own_columns(source, catalog)
+    if source.sync is not None:
+        return own + arrival_columns(own, source, catalog)
     if source.window is None or not source.window.has_bounds:
         return own
     return own + window_columns(own, source_time(source, catalog))
@@ -161,6 +163,16 @@ def source_columns(source: Source, catalog: Catalog) -> Columns:
 def window_columns(own: Columns, time: str) -> Columns:
     names = ("window_start", "window_end")
     return tuple((name, time) for name in names if name not in dict(own))
+
+
+def arrival_columns(own: Columns, source: Source, catalog: Catalog) -> Columns:
+    """R(S) has the column TS where S is a stream without a column of that name."""
+    from .forms import is_stream
+
+    has_own = any(name.lower() == "ts" for name, _ in own)
+    if has_own or not is_stream(catalog.script, source):
+        return ()
+    return (("TS", source_time(source, catalog)),)
 
 
 def source_time(source: Source, catalog: Catalog) -> str:

@@ -232,6 +232,8 @@ class Source:
     of: "str | AnyQuery"
     window: Window | None = None
     alias: str | None = None
+    sync: str | None = None
+    """The stream of time points at which R(of, sync) changes."""
 
     @property
     def name(self) -> str:
@@ -252,10 +254,11 @@ class Join:
     window: Window | None = None
     alias: str | None = None
     using: tuple[str, ...] = ()
+    sync: str | None = None
 
     @property
     def entry(self) -> Source:
-        return Source(self.source, self.window, self.alias)
+        return Source(self.source, self.window, self.alias, self.sync)
 
 
 @dataclass(frozen=True)
@@ -312,6 +315,7 @@ class Query:
     order_by: tuple[Order, ...] = ()
     limit: int | None = None
     offset: int = 0
+    sync: str | None = None
 
     @property
     def is_grouped(self) -> bool:
@@ -321,7 +325,7 @@ class Query:
     def sources(self) -> tuple[Source, ...]:
         if self.source == "":
             return ()
-        first = Source(self.source, self.window, self.alias)
+        first = Source(self.source, self.window, self.alias, self.sync)
         return (first, *(join.entry for join in self.joins))
 
 
@@ -340,6 +344,52 @@ class SetOperation:
 
 
 AnyQuery = Query | SetOperation
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """`SELECT Timepoint FROM clock WHERE Timepoint % every = at`, from a tick on; `clocks` are the
+    streams whose clock it is, all of the script if there are none."""
+
+    every: int
+    at: int = 0
+    first: int | None = None
+    clock: str | None = None
+
+
+@dataclass(frozen=True)
+class Events:
+    """`SELECT ts FROM stream WHERE column op value`."""
+
+    stream: str
+    column: str
+    op: str
+    value: object
+
+
+@dataclass(frozen=True)
+class After:
+    """The ticks of the clock that come `delay` ticks after an element of a stream of integers."""
+
+    stream: str
+    delay: int
+
+
+@dataclass(frozen=True)
+class Both:
+    """UNION or INTERSECT of two syncs, by their names."""
+
+    op: str  # union, intersect
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Sync:
+    """A stream of time points: a view of that name."""
+
+    name: str
+    of: Ticks | Events | After | Both
 
 
 @dataclass(frozen=True)
@@ -364,6 +414,7 @@ class Script:
     derived: tuple[Derived, ...] = ()
     queries: tuple[AnyQuery, ...] = ()
     last: tuple[str, ...] = ()
+    syncs: tuple[Sync, ...] = ()
 
     def named_queries(self) -> tuple[tuple[str, AnyQuery], ...]:
         """All queries with their names, in the order of the script."""

@@ -1,18 +1,22 @@
 """A spec as Millstream text."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .forms import domain_of
 from .spec import (
+    EPOCH,
+    After,
     Aggregate,
     AnyQuery,
     Between,
     Bin,
+    Both,
     Case,
     Coalesce,
     Col,
     Delete,
     Derived,
+    Events,
     Exists,
     Expr,
     Func,
@@ -33,10 +37,13 @@ from .spec import (
     SetOperation,
     Source,
     StreamSpec,
+    Sync,
     TableSpec,
+    Ticks,
     Update,
     Window,
 )
+from .syncs import sync_domain
 
 UNITS = ((3_600_000_000, "Hour"), (60_000_000, "Minute"), (1_000_000, "Second"))
 JOINS = {
@@ -54,6 +61,7 @@ def script_sql(script: Script) -> str:
     """All statements, one per line; the sources are files beside the script."""
     statements = [stream_sql(stream) for stream in script.streams]
     statements += [table_sql(table) for table in script.tables]
+    statements += [sync_sql(sync, script) for sync in script.syncs]
     tables = sorted(script.tables, key=lambda table: table.name in script.last)
     derived = sorted(script.derived, key=lambda d: d.name in script.last)
     queries = [query_sql(query, domain_of(script, query)) for query in script.queries]
@@ -66,6 +74,34 @@ def script_sql(script: Script) -> str:
         ]
         statements += queries if not is_last else []
     return "".join(f"{statement};\n" for statement in statements)
+
+
+def sync_sql(sync: Sync, script: Script) -> str:
+    """The view of a stream of time points."""
+    match sync.of:
+        case Ticks(every, at, first, clock):
+            name = f"{clock}.clockStr" if clock else "clockStr"
+            later = (
+                "" if first is None else f" AND {tick_sql(first, sync_domain(script, sync.name))}"
+            )
+            text = f"SELECT Timepoint FROM {name} WHERE Timepoint % {every} = {at}{later}"
+        case Events(stream, column, op, value):
+            text = f"SELECT ts FROM {stream} WHERE {column} {op} {literal_sql(value)}"
+        case After(stream, delay):
+            text = (
+                f"SELECT Timepoint FROM {stream}.clockStr c, R({stream}) s "
+                f"WHERE c.Timepoint = s.ts + {delay}"
+            )
+        case Both(op, left, right):
+            text = f"SELECT * FROM {left} {op.upper()} SELECT * FROM {right}"
+    return f"CREATE VIEW {sync.name} AS {text}"
+
+
+def tick_sql(tick: int, domain: str) -> str:
+    """A condition that the clock has come to a tick."""
+    if domain != "timestamp":
+        return f"Timepoint >= {tick}"
+    return f"Timepoint >= {literal_sql(EPOCH + timedelta(seconds=tick))}"
 
 
 def stream_sql(stream: StreamSpec) -> str:
@@ -173,6 +209,7 @@ def join_sql(join: Join, query: Query, domain: str) -> str:
 
 def source_sql(source: Source, query: Query, domain: str) -> str:
     text = source.of if isinstance(source.of, str) else f"({query_sql(source.of, domain)})"
+    text = text if source.sync is None else f"R({text}, {source.sync})"
     window = f" {window_sql(source.window, domain)}" if source.window else ""
     alias = f" AS {source.alias}" if source.alias else ""
     tail = f"{alias}{window}" if "alias_first" in query.style else f"{window}{alias}"

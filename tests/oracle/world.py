@@ -11,8 +11,9 @@ from .joins import Moment
 from .outputs import stream_of
 from .relations import facts_of
 from .spec import AnyQuery, Row, Script, Source, StreamSpec, Window, instant_of
+from .syncs import Points, clocks_of, points_of, sync_domain
 from .tables import History, history_of
-from .windows import Element, bounded, in_order, turning_points
+from .windows import Element, as_value, bounded, in_order, turning_points
 
 DENSE = 5_000
 """Up to so many instants, each is visited; above, only those at which something can change."""
@@ -65,6 +66,7 @@ class World:
     histories: dict[object, History] = field(default_factory=dict)
     streams: dict[str, list[Element]] = field(default_factory=dict)
     relations: dict[str, Timeline] = field(default_factory=dict)
+    known_points: dict[str, Points] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ingests = {stream.name: ingest(stream) for stream in self.script.streams}
@@ -77,6 +79,19 @@ class World:
                 self.histories[table.name] = history_of(table)
                 self.relations[table.name] = self.histories[table.name].timeline
 
+    def points(self, name: str) -> Points:
+        """The time points of a sync of the script."""
+        if name not in self.known_points:
+            end = self.end_of(sync_domain(self.script, name))
+            self.known_points[name] = points_of(self.script, self.streams, name, end)
+        return self.known_points[name]
+
+    def end_of(self, domain: str) -> int:
+        """The last instant of the run."""
+        changing = [t for t in self.script.tables if not t.is_static]
+        there = (b.name for b in (*self.script.streams, *changing) if b.domain == domain)
+        return max(self.instants_of(frozenset(there)), default=0)
+
     def relation(self, query: AnyQuery) -> Timeline:
         """The query's relation at every instant of its time, before the output form."""
         run = self.run_of(query)
@@ -86,6 +101,10 @@ class World:
         """The time of a query; None when it never begins."""
         begin = min(self.instants_of(bases_of(self.script, query)), default=None)
         end = max(self.instants_of(self.companions(query)), default=None)
+        clocks = clocks_of(self.script, query)
+        if clocks and begin is not None:
+            later = [self.points(name).first_from(begin) for name in clocks]
+            begin = min((t for t in later if t is not None and t <= end), default=None)
         return None if begin is None else Run(self, begin, end)
 
     def instants_of(self, names: frozenset[str]) -> list[int]:
@@ -147,7 +166,22 @@ class Run:
         return is_stream(self.world.script, source)
 
     def facts(self, leaf: Source, at: int) -> list[Fact]:
-        """What a source holds at an instant: a window's content, or a relation."""
+        """What a source holds at an instant: a window's content, or a relation; of one that is
+        synchronized, at the last point up to it."""
+        if leaf.sync is not None:
+            point = self.world.points(leaf.sync).last_until(at)
+            return [] if point is None else self.arrived(leaf, point)
+        return self.there(leaf, at)
+
+    def arrived(self, leaf: Source, at: int) -> list[Fact]:
+        """The rows of R(S) at an instant, with the time at which they came, if they show it."""
+        facts = self.there(leaf, at)
+        shown = dict(source_columns(leaf, self.world.catalog)[len(facts[0].row) :] if facts else ())
+        if "TS" not in shown:
+            return facts
+        return [f._replace(row=(*f.row, as_value(f.ts, shown["TS"]))) for f in facts]
+
+    def there(self, leaf: Source, at: int) -> list[Fact]:
         if not self.is_stream(leaf):
             return self.world.relations[leaf.of].at(at)
         columns = source_columns(leaf, self.world.catalog)
@@ -173,7 +207,9 @@ class Run:
             return list(range(self.begin, self.end + 1))
         points = {self.begin, self.end}
         for leaf in leaves:
-            if self.is_stream(leaf):
+            if leaf.sync is not None:
+                points |= set(self.world.points(leaf.sync).within(self.begin, self.end))
+            elif self.is_stream(leaf):
                 window = leaf.window or Window("unbounded")
                 points |= turning_points(window, self.elements_of(leaf))
             else:

@@ -29,12 +29,15 @@ from millstream.rules.push_filter_below_join import push_filter_below_join
 from millstream.rules.push_filter_below_partitions import push_filter_below_partitions
 from millstream.rules.push_filter_below_project import push_filter_below_project
 from millstream.rules.push_filter_below_set_operation import push_filter_below_set_operation
+from millstream.rules.push_filter_below_sync import push_filter_below_sync
 from millstream.rules.push_filter_below_window import push_filter_below_window
+from millstream.rules.push_filter_into_clock import push_filter_into_clock
 from millstream.rules.push_filter_into_source import push_filter_into_source
 from millstream.rules.push_negation_below_join import push_negation_below_join
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
+from millstream.rules.remove_idle_sync import remove_idle_sync
 from millstream.rules.remove_true_filter import remove_true_filter
 from millstream.rules.slide_in_panes import slide_in_panes
 from millstream.rules.stream_now_as_elements import stream_now_as_elements
@@ -52,6 +55,8 @@ MAIN: tuple[Rule, ...] = (
     reduce_unbounded_to_now,
     stream_now_as_elements,
     push_filter_below_window,
+    push_filter_below_sync,
+    push_filter_into_clock,
     push_filter_below_project,
     push_filter_below_join,
     push_condition_below_join,
@@ -61,6 +66,7 @@ MAIN: tuple[Rule, ...] = (
     match_by_expressions,
     match_distinct_values,
     remove_idle_distinct,
+    remove_idle_sync,
     order_joins,
     remove_idle_project,
     merge_projects,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.algebra.node import Node, map_inputs, walk
 from millstream.catalog import Catalog, View
-from millstream.operators import GroupBy, Scan, TableScan
+from millstream.operators import GroupBy, Instants, Scan, TableScan
 
 
 def with_beginning(plan: Node, catalog: Catalog) -> Node:
@@ -29,12 +29,22 @@ def with_beginning(plan: Node, catalog: Catalog) -> Node:
 
 
 def streams_of(plan: Node) -> tuple[str, ...]:
-    """The names of the streams that a plan rests on."""
-    return tuple(sorted({node.stream for node in walk(plan) if isinstance(node, Scan)}))
+    """The names of the streams that a plan rests on; those that only give points do not count."""
+    found: set[str] = set()
+    left = [plan]
+    while left:
+        node = left.pop()
+        found |= {node.stream} if isinstance(node, Scan) else set()
+        left += [child for child in node.inputs if not isinstance(child, Instants)]
+    return tuple(sorted(found))
+
+
+def _all_below(node: Node) -> tuple[str, ...]:
+    return tuple(sorted({below.stream for below in walk(node) if isinstance(below, Scan)}))
 
 
 def _since(node: Node, every: tuple[str, ...]) -> Node:
     match node:
-        case GroupBy(keys=(), since=()) | TableScan(since=()) if streams_of(node) != every:
+        case GroupBy(keys=(), since=()) | TableScan(since=()) if _all_below(node) != every:
             return replace(node, since=every)
     return node

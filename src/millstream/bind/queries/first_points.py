@@ -43,16 +43,17 @@ def from_first_point(plan: Node) -> Node:
 
 
 def _clocks(node: Node) -> list[Clock] | None:
-    """The points at which a plan changes; None if it can change at any instant."""
+    """The points at which a plan changes; None if it can change at any instant, as a window over
+    a stream does."""
     match node:
         case Sync(points=points):
             return [points]
         case SyncAt(right=right):
             return [right]
-        case Scan() | Ticks():
-            return None
         case TableScan():
             return [] if node.is_static else None
+    if node.is_stream:
+        return None
     found = [_clocks(child) for child in node.inputs]
     known = [clocks for clocks in found if clocks is not None]
     return [c for clocks in known for c in clocks] if len(known) == len(found) else None

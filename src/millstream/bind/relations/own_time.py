@@ -28,6 +28,7 @@ from millstream.operators import (
     Unbounded,
     UnionAll,
 )
+from millstream.operators.stamp import INSTANT
 
 
 def at_own_instants(plan: Node, catalog: Catalog) -> Node:
@@ -77,8 +78,10 @@ def names_own_time(node: Node, column: str, scale: int, catalog: Catalog) -> boo
             return node.order == column and node.scale == scale
         case Ticks():
             return scale == 1
+        case Stamp() if column == INSTANT:
+            return scale == 1
         case Project():
-            value = dict(node.outputs)[column]
+            value = dict(node.outputs).get(column)
             if value == CLOCK and isinstance(node.input, Stamp):
                 return scale == 1
             return isinstance(value, Column) and names_own_time(

@@ -40,20 +40,16 @@ def synchronized(
     """
     domain = domain_of(plan)
     if is_clock(sync.rpartition(".")[2], catalog):
-        return _at(plan, Points.all(tick_of(domain)))
+        return Sync(Points.all(tick_of(domain)), plan)
     times = _stream_of(catalog.find(sync), place)
     check_times(plan, times, place)
     column, scale = _time_column(times, sync, domain, catalog, place)
     points = points_of(times)
     if points is not None:
-        return _at(plan, points)
+        return Sync(points, plan)
     stream = times if times.is_stream else Istream(times)
     plain = names_own_time(stream, column, scale, catalog)
     return SyncAt(plan, Instants(None if plain else column, scale, stream))
-
-
-def _at(plan: Node, points: Points) -> Node:
-    return plan if points.is_every_instant else Sync(points, plan)
 
 
 def _stream_of(entry: object, place: Place | None) -> Node:
