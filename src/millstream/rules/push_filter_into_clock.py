@@ -16,8 +16,8 @@ def push_filter_into_clock(node: Node) -> Node | None:
           Ticks every 1               →       …
             …
 
-    Sound where the condition is seen to be arithmetic on the clock: its points are those at which
-    it holds, so the same elements come.
+    Sound because the points are those at which the condition holds, so the same elements come. It
+    applies where the condition is seen to be arithmetic on the clock.
     """
     match node:
         case Filter(input=Ticks() as ticks) if (points := points_of(node)) is not None:
