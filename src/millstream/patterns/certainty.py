@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from millstream.algebra.expressions import TRUE, Expression, name_text
-from millstream.patterns.implications import Fact, Sense, impossible
+from millstream.conditions.implications import Fact, Sense, impossible
 from millstream.patterns.knowledge import Failure, Knowledge, Reason
 from millstream.patterns.recognition import Recognition
 from millstream.patterns.search import Search
