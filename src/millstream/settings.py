@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from millstream.algebra.lengths import unit_size
+from millstream.algebra.time import Domain
 from millstream.errors import MillstreamError, closest
 
 CHOICES = {
@@ -31,6 +33,8 @@ AUTO = 0
 """The number that stands for `auto`, where that is a value."""
 
 MAY_BE_AUTO = ("batch_rows", "buckets")
+LENGTHS = ("history",)
+OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,9 @@ class Settings:
     skipping what cannot match, or from every row on. `pattern_steps` is how many tests
     MATCH_RECOGNIZE makes for each row that an attempt has come to; an attempt that needs more is
     given up, and its first row is in the error stream. `sharing` says whether queries are
-    computed from others that contain them. A setting exists only when it does something.
+    computed from others that contain them. `history` is how long stored results keep what they
+    held, for AS OF: a length of time, a bare number where instants are such, or off. A setting
+    exists only when it does something.
     """
 
     batch_rows: int = AUTO
@@ -61,6 +67,17 @@ class Settings:
     search: str = "ops"
     sharing: str = "on"
     pattern_steps: int = 1_000
+    history: str = OFF
+
+    def kept(self, domain: Domain | None) -> int:
+        """How long results keep what they held, in the units of their time; 0 for not at all."""
+        if self.history == OFF:
+            return 0
+        amount, _, unit = self.history.partition(" ")
+        if domain is Domain.TIMESTAMP:
+            size = unit_size(unit) if unit else None
+            return 0 if size is None else int(amount) * size
+        return 0 if unit else int(amount)
 
     @property
     def ending(self) -> str:
@@ -83,7 +100,7 @@ class Settings:
 
     @staticmethod
     def has(name: str) -> bool:
-        return name.lower() in (*CHOICES, *NUMBERS)
+        return name.lower() in (*CHOICES, *NUMBERS, *LENGTHS)
 
     def with_value(self, name: str, value: str) -> Settings:
         """The settings with one changed; an error that lists what there is."""
@@ -110,9 +127,31 @@ class Settings:
                 )
             number: dict[str, Any] = {key: int(value)}
             return replace(self, **number)
-        known = ", ".join(sorted([*CHOICES, *NUMBERS]))
-        near = closest(name, [*CHOICES, *NUMBERS])
+        if key in LENGTHS:
+            length: dict[str, Any] = {key: _length(key, value)}
+            return replace(self, **length)
+        known = ", ".join(sorted([*CHOICES, *NUMBERS, *LENGTHS]))
+        near = closest(name, [*CHOICES, *NUMBERS, *LENGTHS])
         raise MillstreamError(
             f'setting "{name}" does not exist',
             hint=f'Did you mean "{near}"?' if near else f"Write one of {known}.",
         )
+
+
+def _length(key: str, value: str) -> str:
+    """A length of time: a number and its unit, or a bare number.
+
+    >>> _length("history", "10  Minutes"), _length("history", "600"), _length("history", "OFF")
+    ('10 minutes', '600', 'off')
+    """
+    words = value.lower().split()
+    if words == [OFF]:
+        return OFF
+    is_number = bool(words) and words[0].isascii() and words[0].isdecimal() and len(words[0]) < 13
+    unit = words[1:]
+    if not is_number or not int(words[0]) or len(unit) > 1 or (unit and not unit_size(unit[0])):
+        raise MillstreamError(
+            f'setting "{key}" cannot be "{value if len(value) <= 40 else value[:37] + "…"}"',
+            hint="Write a length such as '10 minutes', a number if instants are numbers, or off.",
+        )
+    return " ".join(words)

@@ -233,6 +233,11 @@ class Node:
         """The state with which it goes into a step."""
         return {} if self.stateless else load(self.state_name)
 
+    def opened(self, span: Span) -> State:
+        """The state with which it goes into its first step, where that leads from the dawn of time
+        up to the instant at which its query joins."""
+        return {}
+
     @property
     def can_snapshot(self) -> bool:
         """Whether states hold the rows present, so that a reader need not keep them once more."""

@@ -40,6 +40,7 @@ class StateLayout:
     cannot match, and `steps` how many tests it may make for each row that it has come to. `at_once`
     says that nobody asks for the instants of its output: it may take all changes of a step as if
     they were at its last instant; `subtotals` makes rows that are read few before they are sent.
+    `history` is how long a stored result keeps what it held, in the units of its time.
     """
 
     buffer: Buffer = Buffer.CALENDAR
@@ -51,3 +52,4 @@ class StateLayout:
     steps: int = 1_000
     at_once: bool = False
     subtotals: FewerRows | None = None
+    history: int = 0

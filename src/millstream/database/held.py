@@ -18,6 +18,7 @@ from millstream.database.contents import Contents
 from millstream.engine.outputs import COMPLETE, STREAM, Query
 from millstream.engine.snapshot import Snapshot
 from millstream.errors import MillstreamError
+from millstream.settings import OFF
 
 Instant = int | str | dt.datetime
 """An instant as people give it: a number, or a date and time."""
@@ -189,10 +190,25 @@ def check_past(held: HeldResult, instant: int, what: str) -> None:
     kept = held.snapshot.kept_since(held.name)
     if instant < kept:
         raise MillstreamError(
-            f"AS OF {spell_instant(instant, held.domain)} lies before what is kept of {what}: it "
+            f"AS OF {spell_instant(instant, held.domain)} lies before what is kept of {what}: that "
             f"begins at {spell_instant(kept, held.domain)}",
-            hint="SET history = '1 Hour' before the run keeps an hour.",
+            detail=_horizon(held),
+            hint=f"SET history = {_example(held.domain)} keeps more, from then on.",
         )
+
+
+def _example(domain: Domain) -> str:
+    return "'1 hour'" if domain is Domain.TIMESTAMP else "1000"
+
+
+def _horizon(held: HeldResult) -> str:
+    """How far back results are kept."""
+    settings = held.snapshot.job.settings
+    if settings.kept(held.domain):
+        return f"history = {settings.history}."
+    if settings.history == OFF:
+        return "history = off: only the last instant is kept."
+    return f"history = {settings.history}, and this result counts {held.domain.words}."
 
 
 def at_one_instant(leaves: Mapping[str, Held]) -> dict[str, Held]:

@@ -24,6 +24,7 @@ from millstream.operators import (
     TableScan,
     Tagged,
 )
+from millstream.operators.stored import rows_at
 from millstream.operators.to_stream import compact, settle
 from millstream.plan.graph import Graph
 from millstream.plan.levels import level_of
@@ -109,7 +110,7 @@ class OpeningLevel(Level):
 
     def recalled(self, node: Node, span: Span) -> State:
         """Nothing: the rows that are there come from below."""
-        return {}
+        return node.opened(span)
 
     def counts_rows_of(self, node: Node) -> bool:
         return False
@@ -154,7 +155,7 @@ def content_of(node: Node, load: Load, instant: int) -> Changes:
     elif isinstance(node, TableScan):
         rows = _rows_of(load(node.state_name), ("content",), node)
     else:
-        rows = _rows_of(load(Stored(node).state_name), ("content", "ending"), node)
+        rows = rows_at(load(Stored(node).state_name), node.schema, instant)
     return compact(rows.keep(rows.exp > instant))
 
 

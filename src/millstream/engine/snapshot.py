@@ -44,7 +44,7 @@ class Snapshot:
     before: Known = field(default_factory=dict)
     read: Known = field(default_factory=dict)
     _states: dict[tuple[int, int], States] = field(default_factory=dict)
-    _contents: dict[str, pa.RecordBatch] = field(default_factory=dict)
+    _contents: dict[tuple[str, int], pa.RecordBatch] = field(default_factory=dict)
 
     def after(self, job: Job, last: Finished) -> Snapshot:
         """The snapshot of the next batch. Chunks that were read lately need not be read again."""
@@ -68,29 +68,35 @@ class Snapshot:
 
     def kept_since(self, name: str) -> int:
         """The first instant at which the content of a stored result can be told."""
-        return self.instant(name)
+        root = self.job.materialized_roots[name]
+        beat, stored = self._beat(root), _stored(root)
+        level = self.job.graph.level[root]
+        marks = [stored.remembers_from(self._load(level, bucket)) for bucket in range(self.buckets)]
+        if None in marks or stored.is_read_last:
+            return beat
+        begins = max(mark for mark in marks if mark is not None)
+        return min(beat, max(begins, beat - stored.state_layout.history))
 
     def content(
         self, name: str, wanted: Wanted = NOTHING, instant: int | None = None
     ) -> pa.RecordBatch:
         """The rows of a stored result; those that are not wanted may be left out."""
-        if not wanted and name in self._contents:
-            return self._contents[name]
         root = self.job.materialized_roots[name]
+        at = self._beat(root) if instant is None else instant
+        if not wanted and (name, at) in self._contents:
+            return self._contents[name, at]
         try:
-            rows = concat_rows(self._parts(root, wanted), root.schema)
+            rows = concat_rows(self._parts(root, at, wanted), root.schema)
         except (KeyError, DamagedState) as gone:
             raise Moved from gone
         if not wanted:
-            self._contents[name] = rows
+            self._contents[name, at] = rows
         return rows
 
-    def _parts(self, root: Node, wanted: Wanted) -> list[pa.RecordBatch]:
-        stored = root if isinstance(root, Stored) else root.inputs[0]
-        assert isinstance(stored, Stored)
-        level, beat = self.job.graph.level[root], self._beat(root)
+    def _parts(self, root: Node, instant: int, wanted: Wanted) -> list[pa.RecordBatch]:
+        level = self.job.graph.level[root]
         return [
-            stored.content(self._load(level, bucket), beat, wanted)
+            _stored(root).content(self._load(level, bucket), instant, wanted)
             for bucket in range(self.buckets)
         ]
 
@@ -122,6 +128,13 @@ class Snapshot:
         found = self.before.get(reference, chunk)
         self.read[reference] = found
         return found
+
+
+def _stored(root: Node) -> Stored:
+    """The node that keeps a result."""
+    stored = root if isinstance(root, Stored) else root.inputs[0]
+    assert isinstance(stored, Stored)
+    return stored
 
 
 def snapshot_in(folder: str | Path | Folder, job: Job) -> Snapshot:

@@ -53,7 +53,7 @@ class Subtotals:
         """The same in few rows; as they are, where that is not worth the while."""
         mine = self._taken(changes, end)
         count = np.count_nonzero(mine)
-        if count * 2 < len(changes) or count < WORTH:
+        if count * 2 < len(changes) or count < max(WORTH, 1):
             return changes
         some, rest = _parted(changes, mine, int(count))
         few = self._few(some)

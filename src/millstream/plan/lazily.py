@@ -17,9 +17,9 @@ def read_lazily(roots: Sequence[Node], above: Readers) -> frozenset[Node]:
     below stored results, as far as what follows from them follows from their content.
 
     Sound because the content at the end of a span is the same whatever the instants before it were,
-    and everybody who is told of instants reads something else.
+    and everybody who is told of instants, or keeps what was, reads something else.
     """
-    found: set[Node] = {root for root in roots if isinstance(root, Stored)}
+    found: set[Node] = {root for root in roots if isinstance(root, Stored) and root.is_read_last}
     told = set(roots) - found
     for node in _readers_first(dict.fromkeys(n for root in roots for n in walk(root)), above):
         readers = above.get(node, ())

@@ -154,5 +154,6 @@ def _with_state_layout(node: Node, settings: Settings, by_pattern: bool) -> Node
         native=native,
         skips=settings.search == "ops",
         steps=settings.pattern_steps,
+        history=settings.kept(node.time_domain) if isinstance(node, Stored) else 0,
     )
     return replace(node, state_layout=layout)
