@@ -37,8 +37,8 @@ SETTINGS = {
     "executors for large ones",
     "rules": "rewrite plans before they run; `fixed` without rules for which the cost decides",
     "strategy": "how rows leave: by negative rows, by ends in lists, or as their pattern asks",
-    "history": "how long results keep what they held, for [AS OF](reading.md#what-was-as-of); a bare "
-    "number where instants are numbers",
+    "history": "how long results keep what they held, for [AS OF](reading.md#what-was-as-of); "
+    "a bare number where instants are numbers",
     "lazy": "after how many percent of its time an index is cleared of rows that have expired",
     "negation": "how ends of rows of a negation are emitted under `update_pattern`",
     "native": "whether aggregates of one's own may run as machine code",
