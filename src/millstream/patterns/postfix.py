@@ -135,6 +135,8 @@ def _write(
 
     match value:
         case Column(name=name) if name in tallies:
+            if is_ranked(value.type):
+                raise NotPostfix(value)
             then(Op.TALLY, tallies[name])
         case Column(name=name):
             then(Op.LOAD, *loads[name])

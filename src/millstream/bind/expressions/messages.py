@@ -250,6 +250,11 @@ def not_yet(node: exp.Expr, text: str) -> MillstreamError:
             )
         case exp.WithinGroup():
             return MillstreamError("WITHIN GROUP is not supported", hint=_of_group(node))
+        case exp.Dot(this=exp.Anonymous() as call):
+            return MillstreamError(
+                f"{call.name}(…) has no columns",
+                hint="In a sequence write Y.previous.c, FIRST(Y).c and LAST(Y).c.",
+            )
         case exp.Tuple():
             return MillstreamError(
                 "a list in parentheses cannot stand here", hint="Write its values one by one."

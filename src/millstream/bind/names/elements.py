@@ -146,6 +146,23 @@ class Elements:
         cell = Cell(element.name, field.name, last or not element.star, shift=-back)
         return Reference(str(cell), field.type, element.name, final)
 
+    def no_column(self, name: str) -> MillstreamError | None:
+        """What is wrong with a name that stands alone, if it has to do with the tuples."""
+        found = self._named(name)
+        if found is not None:
+            column = self.columns.names[0]
+            return MillstreamError(
+                f'element "{found.name}" of the sequence is a tuple, and no value',
+                hint=f"Write {found.name}.{column}, with a column"
+                + (f", or count(*{found.name})." if found.star else "."),
+            )
+        if any(field.name.lower() == name.lower() for field in self.columns):
+            return MillstreamError(
+                f'column "{name}" is one of the tuples of a sequence',
+                hint=f"Say of which one: {self.names[0]}.{name}.",
+            )
+        return None
+
     def known(self, name: str) -> SequenceElement:
         element = self._named(name)
         if element is None:

@@ -102,6 +102,9 @@ class Scope:
 
     def _missing(self, name: str, table: str | None) -> NoReturn:
         members = [self._member(table)] if table else list(self.members)
+        for elements in (m.elements for m in members if m.elements is not None):
+            if (error := elements.no_column(name)) is not None:
+                raise error
         owners = " or ".join(f'"{m.alias}"' for m in members if m.alias)
         names = list(dict.fromkeys(c for m in members for c, _, _ in m.columns))
         other = next(
@@ -159,6 +162,7 @@ class Scope:
         if any(c.lower() == alias.lower() for m in self.members for c, *_ in m.columns):
             hint = f'"{alias}" is a column: declare its field as "{whole}", in double quotes.'
             return MillstreamError(f'the name "{alias}" is not in FROM', hint=hint)
+        names += [n for m in self.members if m.elements is not None for n in m.elements.names]
         near = closest(alias, names)
         known = f"Write one of {_listed(names)}." if names else f"Write {column} alone."
         return MillstreamError(

@@ -180,6 +180,8 @@ def ungrouped(
         None,
     )
     shown = to_sql(written) if written is not None else name
+    if written is None and isinstance(node, exp.Column | exp.Dot):
+        shown = to_sql(node)  # of a tuple of a sequence, which the plan calls otherwise
     group = "Add it to GROUP BY" if grouped else f"Add GROUP BY {shown}"
     return MillstreamError(
         f'column "{shown}" is neither in GROUP BY nor inside an aggregate',

@@ -12,6 +12,7 @@ from millstream.algebra.expressions import (
     TRUE,
     Column,
     Expression,
+    columns_of,
     conjunction,
     conjuncts,
     rewrite,
@@ -31,7 +32,7 @@ from millstream.errors import MillstreamError, Notice
 from millstream.lang import SequencePattern, name_place_of, place_of
 from millstream.operators import Match, Project, Rematch
 from millstream.operators.project import handed_on
-from millstream.patterns.postfix import NotPostfix
+from millstream.patterns.postfix import NotPostfix, is_ranked
 from millstream.patterns.references import Cell
 from millstream.patterns.sequence import Element, Sequence
 
@@ -50,6 +51,8 @@ class Sequences:
     notices: list[Notice]
     taken: list[exp.Expr] = field(default_factory=list)
     """The conditions that steer a search."""
+    steering: list[tuple[exp.Expr, Expression]] = field(default_factory=list)
+    """The same with what they mean."""
 
     def bind(
         self, node: exp.Expr, plan: Node, member: Member, described: str
@@ -121,11 +124,24 @@ class Sequences:
     def _check(self, search: Sequence, pattern: SequencePattern) -> None:
         try:
             _ = search.tests
-        except NotPostfix as error:
+        except NotPostfix:
+            found = (one for one in self.steering if _cannot_be_tested(one[1], search))
+            part, bound = next(found, (pattern, None))
+            place = place_of(part, self.text)
+            if bound is not None and _is_of_ranked(bound, search):
+                raise MillstreamError(
+                    "a condition compares a text or a decimal that an aggregate gives",
+                    place,
+                    detail="While a sequence is searched, aggregates are whole numbers, doubles, "
+                    "times or truth values.",
+                    hint="CAST a decimal to double below the pattern; filter texts in a query "
+                    "around it.",
+                ) from None
             raise MillstreamError(
-                f"{error.part} cannot be computed of several tuples while a sequence is searched",
-                place_of(pattern, self.text),
-                hint="Compare values that are computed of one tuple each.",
+                "a condition cannot be computed of several tuples while a sequence is searched",
+                place,
+                hint="Compare values that are computed of one tuple each, with + - * / and AND, "
+                "OR, NOT between them.",
             ) from None
 
     def _key(self, column: exp.Expr, member: Member) -> str:
@@ -149,6 +165,7 @@ class Sequences:
             mine = [r for r in found if r.element == latest]
             final = any(r.final for r in mine)
             bound = self._condition(part, bare, latest)
+            self.steering.append((part, bound))
             (finals if final else tests).setdefault(latest, []).extend(conjuncts(bound))
             used += found
             self.taken.append(part)
@@ -203,6 +220,23 @@ class Sequences:
                 if told is not None:
                     found.setdefault(told.name, told)
         return found
+
+
+def _cannot_be_tested(condition: Expression, search: Sequence) -> bool:
+    """Whether it is this condition that the search cannot compute."""
+    last = search.elements[-1].name
+    alone = [Element(e.name, e.star) for e in search.elements[:-1]]
+    try:
+        _ = Sequence((*alone, Element(last, True, TRUE, condition)), search.tallies).tests
+    except NotPostfix:
+        return True
+    return False
+
+
+def _is_of_ranked(condition: Expression, search: Sequence) -> bool:
+    """Whether a condition asks for a text or a decimal of an aggregate."""
+    ranked = {t.name for t in search.tallies if is_ranked(t.call.type)}
+    return bool(ranked & columns_of(condition))
 
 
 def _with_computed(stream: Node, computed: dict[str, Expression]) -> Node:

@@ -209,7 +209,15 @@ class Sequences(Core):
 
     def _parse_unary(self) -> exp.Expr | None:
         starts = self.at(TokenType.STAR) and self._next.token_type in _NAMES
-        return self._parse_star_of() if starts and self._in_arguments else super()._parse_unary()
+        if starts and self._in_arguments:
+            return self._parse_star_of()
+        if starts and self._prev.token_type in _BEFORE_CONDITION:
+            self.fail(
+                "a star stands inside of an aggregate, or of FIRST and LAST",
+                self._curr,
+                hint=f"Write for example LAST(*{self._next.text}), or count(*{self._next.text}).",
+            )
+        return super()._parse_unary()
 
     def _parse_star_of(self) -> StarOf:
         """Take `*Y` or `*Y.price`."""
@@ -229,4 +237,5 @@ class Sequences(Core):
         return self._identifier_expression(name, self._is_name_quoted())
 
 
+_BEFORE_CONDITION = {TokenType.WHERE, TokenType.AND, TokenType.OR, TokenType.NOT}
 _NAMES = {*Core.ID_VAR_TOKENS, TokenType.IDENTIFIER}
