@@ -185,11 +185,7 @@ class Expressions:
         if isinstance(node.this, exp.Star):
             raise MillstreamError("* cannot stand here", hint="Name a column.")
         if node.args.get("db"):
-            sequence = any(m.elements is not None for m in self.scope.members)
-            hint = "Write alias.column."
-            if sequence:
-                hint = f"The tuple before one is called previous: write X.previous.{node.name}."
-            raise MillstreamError("a column has at most two parts", hint=hint)
+            raise self.scope.too_many_parts(node.name)
         if self._is_alias(node):
             return self.aliases[name.lower()]
         if self.outer is not None and (found := self._outside(node)) is not None:

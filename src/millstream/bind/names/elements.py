@@ -156,6 +156,11 @@ class Elements:
                 hint=f"Write {found.name}.{column}, with a column"
                 + (f", or count(*{found.name})." if found.star else "."),
             )
+        if name.lower() in (TIMED_OUT, REACHED) and not self.timeouts:
+            return MillstreamError(
+                f'column "{name.lower()}" is there where attempts that time out are reported',
+                hint="Write WITHIN and a length, WITH TIMEOUTS, behind the elements.",
+            )
         if any(field.name.lower() == name.lower() for field in self.columns):
             return MillstreamError(
                 f'column "{name}" is one of the tuples of a sequence',

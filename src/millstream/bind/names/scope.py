@@ -95,6 +95,18 @@ class Scope:
                 return Column(there.get(found.name, found.name), found.type)
         return None
 
+    def is_about_elements(self, call: exp.Anonymous) -> bool:
+        """Whether an argument of a call is about the tuples of a sequence."""
+        found = (m.elements for m in self.members if m.elements is not None)
+        return any(e.names_element(part) for e in found for part in call.walk())
+
+    def too_many_parts(self, name: str) -> MillstreamError:
+        """What to say about a name with more than one point in it."""
+        hint = "Write alias.column."
+        if any(m.elements is not None for m in self.members):
+            hint = f"The tuple before one is called previous: write X.previous.{name}."
+        return MillstreamError("a column has at most two parts", hint=hint)
+
     def resolve(self, name: str, table: str | None = None) -> Column:
         """The column of that name, or an error with the nearest name there is."""
         column = self.find(name, table)
@@ -106,7 +118,8 @@ class Scope:
             if (error := elements.no_column(name)) is not None:
                 raise error
         owners = " or ".join(f'"{m.alias}"' for m in members if m.alias)
-        names = list(dict.fromkeys(c for m in members for c, _, _ in m.columns))
+        shown = (c for m in members for c, _, _ in m.columns if c.lower() not in m.hidden)
+        names = list(dict.fromkeys(shown))
         other = next(
             (m.alias for m in self.members if name.lower() in (c.lower() for c, _, _ in m.columns)),
             None,

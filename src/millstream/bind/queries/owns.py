@@ -93,7 +93,7 @@ class Owns:
         """
         inner = node.this if isinstance(node, exp.Window) else node
         inner = inner.this if isinstance(inner, exp.Filter) else inner
-        if not isinstance(inner, exp.Anonymous):
+        if not isinstance(inner, exp.Anonymous) or self.expressions.scope.is_about_elements(inner):
             return None
         name = inner.name.lower()
         versions = self.routines(name)

@@ -130,8 +130,8 @@ class ElementAggregates:
             kind = called.result(INTEGER)
             if called.arity.least > 0 or kind is None:
                 raise MillstreamError(
-                    f"{called.called}({element}) does not say which column",
-                    hint=f"Write {called.called}({element}.{elements.columns.names[0]}).",
+                    f"{to_sql(call)} does not say which column",
+                    hint=f"Write {called.called}({_star(given[0])}.{elements.columns.names[0]}).",
                 )
             name = f"{called.name}({element}){over}"
             return Tally(element, AggregateCall(name, called, (), kind)), ()
@@ -178,8 +178,8 @@ class ElementAggregates:
             if routine.arguments:
                 first = elements.columns.names[0]
                 raise MillstreamError(
-                    f"{routine.name}({element}) does not say which column",
-                    hint=f"Write {routine.name}({element}.{first}).",
+                    f"{to_sql(call)} does not say which column",
+                    hint=f"Write {routine.name}({_star(given[0])}.{first}).",
                 )
             given = []
         inside, given = self._bound(call, given, elements)
@@ -211,6 +211,11 @@ def _element_of(part: exp.Expr) -> str:
     if isinstance(part, StarOf):
         return part.this.name
     return part.text("table") or part.name
+
+
+def _star(part: exp.Expr) -> str:
+    """An element without a column, as it is written."""
+    return ("*" if isinstance(part, StarOf) else "") + _element_of(part)
 
 
 def _is_whole(part: exp.Expr) -> bool:

@@ -59,6 +59,8 @@ class Sequences:
     ) -> tuple[Node, Member]:
         """The matches of a pattern in a stream or a relation, and the names they offer."""
         pattern: SequencePattern = node.args["sequence"]
+        if node.args.get("stream_window") is not None:
+            described = f"the window over {described}"
         keys = tuple(self._key(column, member) for column in pattern.partition_by)
         order = tuple(self._key(column, member) for column in pattern.sequence_by)
         places = (

@@ -67,10 +67,10 @@ class Sequences(Core):
         if not columns:
             self.expect(f"a column after {clause}", hint=EXAMPLE)
         if any(not isinstance(column, exp.Column) or column.is_star for column in columns):
-            error = MillstreamError(
-                f"a sequence is {verb} by columns",
-                hint=f"Compute the value in a subquery, and write {clause} and its name.",
-            )
+            hint = f"Compute the value in a subquery, and write {clause} and its name."
+            if isinstance(columns[-1], exp.Anonymous) and not self.at(TokenType.ALIAS):
+                hint = f"AS stands before the elements: {clause} {columns[-1].name} AS (X, *Y)."
+            error = MillstreamError(f"a sequence is {verb} by columns", hint=hint)
             self.guarded(error, first, self._prev)
         return columns
 
@@ -95,7 +95,7 @@ class Sequences(Core):
             self.expect("AS and the elements of the sequence", hint=hint if names else EXAMPLE)
         if not self._match(TokenType.L_PAREN):
             name = self._curr.text if self._curr else "s"
-            hint = f"An alias stands before PARTITION BY: FROM … AS {name} PARTITION BY …"
+            hint = f"An alias stands before PARTITION BY: FROM … AS {name} PARTITION BY …."
             self.expect('"(" and the elements of the sequence', hint=hint)
         if self.at(TokenType.R_PAREN):
             self.expect("the elements of the sequence", hint="Write for example AS (X, *Y).")
@@ -145,6 +145,12 @@ class Sequences(Core):
             self.fail(
                 "the alias of an entry stands before its sequence",
                 hint=f"Write FROM … AS {self._next.text} … AS (X, *Y).",
+            )
+        if self.at(TokenType.VAR):
+            self.fail(
+                "the alias of an entry stands before its sequence",
+                self._curr,
+                hint=f"Write FROM … AS {self._curr.text} … AS (X, *Y).",
             )
         if self.at(TokenType.L_BRACKET):
             self.fail(
