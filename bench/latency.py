@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 import millstream
+from bench.figures import FOLDER
+from bench.plots import draw
 from bench.writer import writing
 from millstream.spark.session import make_session
 
@@ -116,6 +118,16 @@ def measure(spark: object, query: str, rate: int, seconds: float) -> Latency:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def picture(found: Sequence[Latency], folder: Path = FOLDER) -> None:
+    """Draw the milliseconds of every query by rate; of several runs at one rate the last."""
+    panels: dict[str, dict[str, dict[int, float]]] = {}
+    for one in found:
+        lines = panels.setdefault(one.query, {"p50": {}, "p90": {}, "p99": {}})
+        for share, line in lines.items():
+            line[one.rate] = getattr(one, share)
+    draw("latency", "milliseconds from the write to the result", "rows/s", panels, folder)
+
+
 def measurements(spark: object, seconds: float, only: str | None) -> Iterator[Latency]:
     for query in QUERIES:
         if only is None or only in query:
@@ -134,6 +146,7 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=60.0)
     arguments.add_argument("--only", help="only queries with this in their name")
     arguments.add_argument("--out", type=Path, default=Path("bench-out/latency.json"))
+    arguments.add_argument("--figures", type=Path, default=FOLDER, help="where the plot goes")
     asked = arguments.parse_args()
     spark = make_session("local[2]")
     table = Table(title="milliseconds from the write to the result")
@@ -148,7 +161,19 @@ def main() -> None:
         print(one, flush=True)
     Console().print(table)
     asked.out.parent.mkdir(parents=True, exist_ok=True)
+    known = _others(asked.out, found) if asked.only else []
+    found = [*known, *found]
     asked.out.write_text(json.dumps([asdict(one) for one in found], indent=2) + "\n")
+    picture(found, asked.figures)
+
+
+def _others(file: Path, found: Sequence[Latency]) -> list[Latency]:
+    """What an earlier run has measured of queries that were not measured now."""
+    if not file.exists():
+        return []
+    now = {one.query for one in found}
+    known = [Latency(**one) for one in json.loads(file.read_text())]
+    return [one for one in known if one.query not in now]
 
 
 if __name__ == "__main__":

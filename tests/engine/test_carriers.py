@@ -156,3 +156,11 @@ def _plain(message: Message) -> tuple:
         elif isinstance(value, pa.RecordBatch):
             fields[name] = value.to_pylist()
     return type(message).__name__, fields
+
+
+def test_threads_say_how_long_they_had_no_core() -> None:
+    carrier = InProcess(2)
+    assert carrier.waited == 0.0
+    parts = [lambda: [], lambda: []]
+    assert not list(carrier._carried(parts, SIDE_BY_SIDE))
+    assert len(carrier.waits) == 2 and 0 <= carrier.waited < 60

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Protocol
 
 from millstream.engine.clock import Header
+from millstream.engine.effort import waited_here
 from millstream.engine.messages import Message, Sent, TimeTold
 from millstream.engine.placement import DRIVER, planned_rows
 from millstream.engine.work import Work
@@ -33,11 +34,15 @@ def threads_here(cores: int | None = None) -> int:
 class Carrier(Protocol):
     """Carries out a planned batch: messages for the driver out, states in the store.
 
-    Law: who carries a batch changes no answer and no state. `place` is where it does.
+    Law: who carries a batch changes no answer and no state. `place` is where it does; `waited` says
+    for how many seconds threads of this process, beside the one that asks, had no core.
     """
 
     @property
     def place(self) -> str: ...
+
+    @property
+    def waited(self) -> float: ...
 
     def carry(self, work: Work) -> Iterable[Message]: ...
 
@@ -53,8 +58,14 @@ class InProcess:
     place: ClassVar[str] = DRIVER
 
     threads: int = 1
+    waits: list[float] = field(default_factory=list, compare=False)
+
+    @property
+    def waited(self) -> float:
+        return sum(self.waits)
 
     def carry(self, work: Work) -> Iterator[Message]:
+        self.waits.clear()
         mail: dict[tuple[int, int], list[Sent]] = {}
 
         def sorted_out(messages: Iterable[Message]) -> Iterator[Message]:
@@ -93,5 +104,12 @@ class InProcess:
                 yield from part()
             return
         with ThreadPoolExecutor(self.threads, "millstream-part") as pool:
-            for found in pool.map(lambda part: list(part()), parts):
+            for found, waited in pool.map(_done, parts):
+                self.waits.append(waited)
                 yield from found
+
+
+def _done(part: Part) -> tuple[list[Message], float]:
+    """The messages of a part, and the seconds for which its thread had no core."""
+    before = waited_here()
+    return list(part()), waited_here() - before

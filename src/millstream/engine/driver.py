@@ -17,6 +17,7 @@ from millstream.engine.beginning import Beginning, Past
 from millstream.engine.carrier import Carrier
 from millstream.engine.checkpoint import Checkpoint, Commit, fingerprints
 from millstream.engine.clock import Header
+from millstream.engine.effort import waited_here
 from millstream.engine.finished import Finished
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -106,7 +107,7 @@ class Driver:
 
         `known` are its read tasks where others than the carrier hand them out.
         """
-        started, worked = time.perf_counter(), time.process_time()
+        started, worked = time.perf_counter(), time.process_time() + waited_here()
         self.sources = sources
         work = self.begin(number, tasks)
         read = [s for task in (work.batch.tasks if known is None else known) for s in task.slices]
@@ -116,7 +117,8 @@ class Driver:
         report = self.finish(work, messages, planned, started, carried)
         if report is None:
             return None
-        busy = (time.process_time() - worked) / max(report.seconds, 1e-3)
+        worked = time.process_time() + waited_here() + carrier.waited - worked
+        busy = worked / max(report.seconds, 1e-3)
         self.placement = self.placement.after(carrier.place, report.rows, report.seconds, busy)
         return replace(report, place=carrier.place)
 

@@ -86,8 +86,9 @@ class Placement:
     driver: Pace = Pace(0.02, 0.2e-6)
     executors: Pace | None = None
     busy: float | None = None
-    """How many cores a large batch has kept busy in the driver, once that was measured: threads of
-    one process wait for each other, the more so the more small operators a plan has."""
+    """How many cores a large batch has kept busy in the driver, or would have if others had not
+    used them, once that was measured: threads of one process wait for each other, the more so the
+    more small operators a plan has."""
     typical: int = 0
     """The rows of the last batch: what is expected of tasks that do not know their rows."""
 

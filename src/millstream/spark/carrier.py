@@ -26,6 +26,7 @@ class Executors:
     """
 
     place: ClassVar[str] = EXECUTORS
+    waited: ClassVar[float] = 0.0
 
     session: SparkSession
     frame: DataFrame

@@ -46,6 +46,7 @@ REUSED_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "4000000000",
     "MALLOC_TRIM_THRESHOLD_": "1000000000",
     "MALLOC_TOP_PAD_": "67108864",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 """For workers: columns that were freed are used again, instead of being asked for from the system
 page by page for every batch."""

@@ -43,8 +43,8 @@ def find_field(schema: pa.Schema | pa.StructType, name: str) -> tuple[Path, pa.D
 
 def field_at(table: pa.Table, path: Path) -> pa.Array:
     """The values at a path; NULL where something on the way is."""
-    column = table[path[0]].combine_chunks()
-    whole = pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+    column = table[path[0]]
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     return pc.struct_field(whole, list(path[1:])) if len(path) > 1 else whole
 
 
