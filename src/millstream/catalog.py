@@ -1,4 +1,7 @@
-"""What names mean: streams, tables and views; and which views and queries read them."""
+"""What names mean: streams, tables and views; and which views and queries read them.
+
+Long because everything that a name can mean stands here, side by side, with its readers.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,8 @@ class Stream:
 
     The modifications of a table are a stream, too: `op` is the column that says what each of them
     does, `keyed` whether the table has a key, and `rows` are those that statements have made.
+    Elements of a registered source may be modifications, too: `raw_op` is that column there, and
+    `changed` are the columns of its change records, each of which comes as it was before and after.
     `inferred` is the whole declaration of a stream whose columns were inferred. `clock` is where a
     column that shows the clock was declared, and how it was written: no source has it.
     """
@@ -64,6 +69,13 @@ class Stream:
     inferred: str | None = field(default=None, compare=False, repr=False)
     unit: str | None = None
     clock: tuple[int, str] | None = None
+    raw_op: str | None = None
+    changed: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str | None:
+        """The column that says what each element does to a relation, if the elements say so."""
+        return self.op or self.raw_op
 
     @property
     def schema(self) -> pa.Schema:
@@ -103,6 +115,7 @@ class Stream:
                 self.idle,
                 *((self.op, self.keyed) if self.op else ()),
                 *((self.unit,) if self.unit else ()),
+                *((self.raw_op, self.changed) if self.raw_op else ()),
             )
         )
         return hashlib.sha256(said.encode()).hexdigest()[:16]
@@ -163,6 +176,21 @@ class View:
     @property
     def kind(self) -> str:
         return "stream" if self.plan.is_stream else "relation"
+
+
+@dataclass(frozen=True)
+class TaggedStream(View):
+    """The elements of a stream as modifications of a relation, which is `plan`.
+
+    `raw` are the elements with the columns of the relation, and with `op` if that says what each
+    of them does; `over` is the stream they come from. Without `keys`, each row is one of its own.
+    """
+
+    made_as: str = "stream"
+    over: str = field(kw_only=True)
+    keys: tuple[str, ...] | None = field(kw_only=True)
+    raw: Node = field(kw_only=True)
+    op: str | None = field(kw_only=True)
 
 
 @dataclass(frozen=True)

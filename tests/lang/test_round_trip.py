@@ -31,6 +31,26 @@ CASES = [
         'SELECT * FROM ℜ_minutes(s) AS x (a), R (t, "two words") [Now]',
         'SELECT * FROM R(s, minutes) AS x(a), R(t, "two words") [NOW]',
     ),
+    (
+        "register source temps (char room, int degrees) from port5501",
+        "REGISTER SOURCE temps (room string, degrees int) FROM port5501",
+    ),
+    (
+        "REGISTER SOURCE x (t int, double precision y, decimal(9,2) p, varchar(3) n, note string, "
+        "date date) source 'a.csv' order by t seconds slack 3 with (ahead = '3')",
+        "REGISTER SOURCE x (t int, y double, p decimal(9,2), n varchar(3), note string, date date)"
+        " ORDER BY t SECONDS SLACK 3 FROM 'a.csv' WITH ('ahead' = '3')",
+    ),
+    ("create stream a over b key null", "CREATE STREAM a OVER b KEY NULL"),
+    (
+        "create or replace stream a over b key x, y",
+        "CREATE OR REPLACE STREAM a OVER b KEY (x, y)",
+    ),
+    ("create streamed view v as select 1 from s", "CREATE STREAMED VIEW v AS SELECT 1 FROM s"),
+    (
+        "create or replace complete view v (a) as select 1 from s",
+        "CREATE OR REPLACE COMPLETE VIEW v (a) AS SELECT 1 FROM s",
+    ),
     ("Istream(SELECT a FROM s [Now])", "ISTREAM(SELECT a FROM s [NOW])"),
     (
         "Istream(SELECT a FROM s UNION ALL SELECT b FROM t)",

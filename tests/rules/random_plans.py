@@ -233,7 +233,19 @@ class Maker(Relations):
         return self.tested(self.rng.choice((self.combined, self.distinct))(1))
 
     def for_push_filter_below_partitions(self) -> Node:
-        return self.tested(self.rng.choice((self.grouped, self.limited, self.relation))(0))
+        return self.tested(
+            self.rng.choice((self.grouped, self.limited, self.relation, self.keyed))(0)
+        )
+
+    def keyed(self, depth: int) -> Node:
+        tagged = self.tagged(self.renamed(self.scan()))
+        return self.dated(tagged) if self.rng.random() < 0.5 else tagged
+
+    def for_pull_tagger_above_filter(self) -> Node:
+        """Also with a condition more, and with the dates of what is left."""
+        found = self.tested(self.tagged(self.renamed(self.scan())))
+        found = self.tested(found) if self.rng.random() < 0.3 else found
+        return self.dated(found) if self.rng.random() < 0.3 else found
 
     def for_push_filter_below_project(self) -> Node:
         return self.tested(self.projected(1))

@@ -25,6 +25,8 @@ from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
 from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
+    Copies,
+    Dated,
     Distinct,
     Dstream,
     Filter,
@@ -45,12 +47,18 @@ from millstream.operators import (
     SemiJoin,
     Session,
     SingleJoin,
+    Tagger,
     TopK,
     Unbounded,
     UnionAll,
 )
+from millstream.operators.project import handed_on
+from millstream.operators.stamp import INSTANT
 
 STREAMS = ("alpha", "beta", "gamma")
+
+
+DELETES = Literal("-", STRING)
 
 
 @dataclass
@@ -84,6 +92,7 @@ class Relations:
             self.met_before,
             self.attached,
             self.derived,
+            lambda below: self.dated(self.relation(below)),
         )
         return self.rng.choice(makers)(depth - 1)
 
@@ -123,9 +132,29 @@ class Relations:
             Rows(rng.randint(1, 4), tuple(names), None, rng.choice((1, 2)), stream),
             self.bounded(Hop(rng.randint(1, 6), rng.choice((2, 3, 5)), rng.choice((0, 1)), stream)),
             self.bounded(Session(tuple(names), rng.randint(0, 3), stream)),
+            self.tagged(stream),
         )
         window = rng.choice(options)
         return self.tested(window) if rng.random() < 0.3 else window
+
+    def tagged(self, stream: Node) -> Node:
+        """The latest row of every key, perhaps of a stream that says what its elements do, and
+        perhaps with the instants since which the rows are there."""
+        names = stream.schema.names
+        keys = tuple(self.rng.sample(names, min(len(names), self.rng.randint(1, 2))))
+        if self.rng.random() < 0.5:
+            return Tagger(keys, None, False, stream)
+        does = Case(((self.condition(stream.schema), Literal("u", STRING)),), DELETES, STRING)
+        op = self.name()
+        marked = Project(((op, does), *handed_on(stream.schema)), stream)
+        if self.rng.random() < 0.3:
+            return Copies(op, marked)
+        return Tagger(keys, op, False, marked)
+
+    def dated(self, relation: Node) -> Node:
+        """Rows with the instants since which they are there, under a name of their own."""
+        plain = handed_on(relation.schema)
+        return Project((*plain, (self.name(), Column(INSTANT, INTEGER))), Dated(relation))
 
     def bounded(self, window: Node) -> Node:
         """A window with its bounds under names of their own, or without them."""

@@ -16,7 +16,9 @@ from millstream.bind.definitions.clauses import source_fault
 from millstream.bind.definitions.filled import bind_put, filled
 from millstream.bind.definitions.inferred import with_columns
 from millstream.bind.definitions.named_queries import bind_derived, outermost
+from millstream.bind.definitions.raw_sources import bind_source
 from millstream.bind.definitions.streams import bind_stream
+from millstream.bind.definitions.tagged import bind_tagged
 from millstream.bind.queries.query import Bound, bind_query
 from millstream.bind.tables.declared import bind_table
 
@@ -25,8 +27,10 @@ __all__ = [
     "bind_derived",
     "bind_put",
     "bind_query",
+    "bind_source",
     "bind_stream",
     "bind_table",
+    "bind_tagged",
     "filled",
     "outermost",
     "source_fault",

@@ -178,6 +178,21 @@ OF_STREAMS = Options(
 )
 """Those of all streams, whatever their source."""
 
+OF_RAW = Options(
+    "a registered source",
+    (
+        Option(
+            "changes",
+            words("debezium"),
+            "its elements are records of changes, with the row `before` and `after`, what was done "
+            "(`op`) and when (`ts_ms`)",
+            "debezium",
+            otherwise="a column `op` says what an element does, or each of them is a row",
+        ),
+    ),
+)
+"""Those of REGISTER SOURCE."""
+
 OF_TABLES = Options(
     "a table",
     (

@@ -17,6 +17,7 @@ from millstream.catalog import (
     Filled,
     Stream,
     Table,
+    TaggedStream,
     View,
     kind_of,
     routine_kind,
@@ -113,6 +114,9 @@ def described(entry: Entry) -> str:
             order = _order(entry.declared) if timed else "the time of the rows put in"
             lines.append(f"  ordered by {order}; counts {domain.words}")
             lines += [f"  {put.text}" for put in entry.puts]
+        case TaggedStream():
+            key = "none" if entry.keys is None else ", ".join(entry.keys)
+            lines += [f"  tagged; key: {key}", f"  {entry.text}"]
         case View():
             key = "none" if entry.plan.key is None else ", ".join(entry.plan.key) or "one row"
             lines += [f"  {entry.kind}; key: {key}", f"  {entry.text}"]

@@ -1,4 +1,7 @@
-"""Statements, carried out on contents that nobody else sees yet."""
+"""Statements, carried out on contents that nobody else sees yet.
+
+Long because statements of every kind are carried out here, each in a few lines.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from millstream.bind import bind_query, bind_stream, bind_table, outermost, with_columns
+from millstream.bind import (
+    bind_query,
+    bind_source,
+    bind_stream,
+    bind_table,
+    bind_tagged,
+    outermost,
+    with_columns,
+)
 from millstream.bind import source_fault as fault_in
+from millstream.bind.definitions.tagged import told_of
 from millstream.bind.names.script_order import names_used, script_order
-from millstream.catalog import Entry, Filled, Reader, Stream, Table, View, kind_of
+from millstream.catalog import Entry, Filled, Reader, Stream, Table, TaggedStream, View, kind_of
 from millstream.connect.files.file_order import order_notice
 from millstream.connect.opening import is_waiting, open_stream
 from millstream.connect.table import TableFiles
@@ -38,6 +50,7 @@ from millstream.database.registry import query_of
 from millstream.database.replacing import Replacing
 from millstream.database.routines import define_routine, routine_again
 from millstream.database.sharing import as_shared, share
+from millstream.database.tagging import put_tagged, tagged_again
 from millstream.engine.holdings import Held
 from millstream.engine.live_tables import LiveTables
 from millstream.engine.outputs import Query
@@ -47,6 +60,7 @@ from millstream.lang import (
     CreateRoutine,
     CreateStream,
     CreateStreamAs,
+    CreateStreamOver,
     CreateTable,
     CreateView,
     Definition,
@@ -58,6 +72,7 @@ from millstream.lang import (
     InsertQuery,
     Modification,
     QueryStatement,
+    RegisterSource,
     Set,
     Show,
     Statement,
@@ -194,6 +209,8 @@ class Draft:
         match statement:
             case CreateStream():
                 self._declare_stream(statement)
+            case CreateStreamOver():
+                self._tag_stream(statement)
             case CreateTable():
                 self._declare_table(statement)
             case Modification():
@@ -235,7 +252,11 @@ class Draft:
     def _declare_stream(self, statement: CreateStream) -> None:
         there = self.replacing.there(statement)
         statement, text = self.completed(statement)
-        stream = replace(bind_stream(statement, self.base), inferred=text)
+        if isinstance(statement, RegisterSource):
+            stream = bind_source(statement, self.base)
+        else:
+            stream = bind_stream(statement, self.base)
+        stream = replace(stream, inferred=text)
         if stream == there:
             return
         self._begin_again(there, statement)
@@ -245,6 +266,20 @@ class Draft:
             self._put_stream(stream)
         except MillstreamError as error:
             raise error.at(fault_in(statement, error)) from None
+
+    def _tag_stream(self, statement: CreateStreamOver) -> None:
+        there = self.replacing.there(statement)
+        tagged = bind_tagged(statement, self.replacing.names_for(statement))
+        if tagged == there:
+            self.replacing.waiting.pop(statement.name.lower(), None)
+            put_tagged(tagged, self.contents.catalog)
+            return
+        self._begin_again(there, statement)
+        if isinstance(there, View):
+            self.contents.queries.drop(there.name)
+        self.events.append(NameDefined("stream", tagged.name))
+        self.events += [Noticed(notice) for notice in told_of(tagged)]
+        put_tagged(tagged, self.contents.catalog)
 
     def _put_stream(self, stream: Stream) -> None:
         check_running(stream, "stream", self.running)
@@ -358,6 +393,10 @@ class Draft:
         """Bind what reads a name that was replaced, as its statement says."""
         if reader.is_routine:
             routine_again(reader, self.replacing, self.files)
+            return
+        tagged = self.contents.catalog.entries.get(reader.name.lower())
+        if isinstance(tagged, TaggedStream):
+            put_tagged(tagged_again(tagged, self.replacing.names), self.contents.catalog)
             return
         known = self.contents.queries.by_name[reader.name.lower()]
         result = self._made_again(reader, known.statement)

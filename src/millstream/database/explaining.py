@@ -26,6 +26,7 @@ from millstream.plan.picture import Drawing, picture
 from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
 from millstream.plan.tables import with_time
+from millstream.plan.taggers import read_by_several, run_anyhow
 from millstream.settings import Settings
 from millstream.sharing.telling import Told, sharing_of
 
@@ -39,7 +40,7 @@ PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {
 @dataclass(frozen=True)
 class Explainer:
     """Explains queries under settings; `held` is what a job holds and has measured, if any ran, and
-    `queries` are all that are registered."""
+    `queries` are all that are registered: what several of them read is planned for all of them."""
 
     settings: Settings
     held: Held | None = None
@@ -124,7 +125,8 @@ class Explainer:
         """The root of a query over the queries that it is computed from, with what is known."""
         root = query.content_root or query.changes_root
         plan, views = query.carried_out(root, self.settings)
-        return plan, self.settings, views
+        every = {other.name: other for other in self.queries} | {query.name: query}
+        return plan, self.settings, run_anyhow(views, read_by_several(every.values()))
 
     def _state_of(self, query: Query) -> str:
         """What the operators of a query keep; of a job that knows the query also what they hold."""

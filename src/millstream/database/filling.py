@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millstream.bind import bind_put
-from millstream.catalog import Catalog, Entry, Filled, Put, Stream, View, kind_of
+from millstream.catalog import Catalog, Entry, Filled, Put, Stream, TaggedStream, View, kind_of
 from millstream.database.made import Made, made_filled, reads_of
 from millstream.errors import MillstreamError
 from millstream.lang import InsertQuery, parse_script, place_of
@@ -70,6 +70,11 @@ def _check_time(entry: Stream | Filled) -> None:
 
 def _not_fillable(entry: Entry, statement: InsertQuery, text: str) -> MillstreamError:
     kind, name = kind_of(entry), entry.name
+    if isinstance(entry, TaggedStream):
+        return MillstreamError(
+            f'stream "{name}" is over "{entry.over}", and takes no INSERT',
+            hint="INSERT into a stream that is declared with its columns.",
+        )
     if isinstance(entry, View):
         return MillstreamError(
             f'{kind} "{name}" is defined by a query, and takes no INSERT',

@@ -89,9 +89,11 @@ class Replacing:
                 self._bind(one)
 
     def _all(self) -> list[str]:
-        """Routines, then queries in the order in which they were registered."""
+        """Routines and tagged streams, then queries in the order in which they were registered."""
         routines = [key for key, one in self.waiting.items() if one.reader.is_routine]
-        return [*routines, *self.contents.queries.by_name]
+        names = self.contents.queries.by_name
+        tagged = [key for key, one in self.waiting.items() if one.query is None]
+        return [*routines, *(key for key in tagged if key not in routines), *names]
 
     def _bind(self, one: Waiting) -> None:
         try:

@@ -101,8 +101,8 @@ def admit(
         what = "stream is" if stream.op is None else "changes of the table are"
         reason = f'column "{stream.order_by}" is NULL, and the {what} ordered by it'
         errors = _with_errors(errors, whole(), seq, missing, reason)
-    if stream.op is not None:
-        wrong, reasons = _wrong_ops(stream, rows.column(stream.op), missing)
+    if stream.says is not None:
+        wrong, reasons = _wrong_ops(stream, rows.column(stream.says), missing)
         if wrong.any():
             errors = _with_errors(errors, whole(), seq, wrong, reasons)
             missing = missing | wrong
@@ -142,12 +142,14 @@ def admit(
 def _wrong_ops(stream: Stream, ops: pa.Array, known_bad: np.ndarray) -> tuple[np.ndarray, pa.Array]:
     """More modifications of a table that cannot be carried out, and the reason of each."""
     kinds = kinds_of(ops)
-    wrong = ((kinds < 0) | ((kinds == UPDATE) & (not stream.keyed))) & ~known_bad
+    keyless = stream.op is not None and not stream.keyed
+    wrong = ((kinds < 0) | ((kinds == UPDATE) & keyless)) & ~known_bad
     known = ", ".join(word for words in SPELLINGS.values() for word in words)
     shown = pc.binary_join_element_wise('"', ops, '"', "").fill_null("NULL")
-    said = pc.binary_join_element_wise(f'column "{stream.op}": ', shown, f" is none of {known}", "")
-    keyless = pa.scalar("an update needs a KEY, and the table has none")
-    return wrong, pc.if_else(pa.array(kinds == UPDATE), keyless, said).filter(pa.array(wrong))
+    column = f'column "{stream.says}": '
+    said = pc.binary_join_element_wise(column, shown, f" is none of {known}", "")
+    no_key = pa.scalar("an update needs a KEY, and the table has none")
+    return wrong, pc.if_else(pa.array(kinds == UPDATE), no_key, said).filter(pa.array(wrong))
 
 
 def _stamps(

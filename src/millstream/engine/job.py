@@ -17,6 +17,7 @@ from millstream.plan.graph import Graph
 from millstream.plan.kept import kept_text, logical, parts_of
 from millstream.plan.statistics import Statistics
 from millstream.plan.strategy import carried_out, chosen, distributed, together
+from millstream.plan.taggers import read_by_several, run_anyhow
 from millstream.settings import NEVER_OPEN, Settings
 
 Kept = tuple[Node, str]
@@ -190,7 +191,11 @@ class Job:
     def _chosen(self, query: Query, root: Node, chooser: Chooser | None = None) -> Node:
         """The plan of a root after the rules."""
         plan, views = query.carried_out(root, self.settings)
-        return chosen(plan, self.settings, views, chooser)
+        return chosen(plan, self.settings, run_anyhow(views, self._shared), chooser)
+
+    @cached_property
+    def _shared(self) -> frozenset[Node]:
+        return read_by_several(self.queries)
 
     @cached_property
     def _distributed(self) -> dict[Kept, Node]:

@@ -176,7 +176,7 @@ def tasks_of(
 def _tasks_in(
     stream: Stream, source: Source, slices: list[Slice], ended: bool, now: int
 ) -> list[ReadTask]:
-    in_turn = stream.ahead is not None or stream.op is not None
+    in_turn = stream.ahead is not None or stream.says is not None
     if len(slices) == 1 or in_turn or not isinstance(source, Foreseeing):
         return [ReadTask(stream.name, tuple(slices), None, ended, now)]
     tasks: list[ReadTask] = []
@@ -352,7 +352,7 @@ def _columns(stream: Stream, graph: Graph) -> list[str]:
 
 
 def _judged(stream: Stream) -> list[str]:
-    return [n for n in stream.schema.names if n in (stream.order_by, stream.op)]
+    return [n for n in stream.schema.names if n in (stream.order_by, stream.says)]
 
 
 def _wanted(stream: Stream, graph: Graph) -> list[list[Comparison]]:

@@ -82,6 +82,8 @@ def _defined_name(tokens: list[Token]) -> str | None:
             return f"{tokens[at + 1].text}()" + (" over" if "WINDOW" in words[:at] else "")
         if words[0] == "CREATE" and word in ("STREAM", "TABLE", "VIEW") and at + 1 < len(tokens):
             return tokens[at + 1].text
+        if words[:2] == ["REGISTER", "SOURCE"] and len(tokens) > 2:
+            return tokens[2].text
     return None
 
 

@@ -61,6 +61,25 @@ class CreateStream(Definition):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RegisterSource(CreateStream):
+    """A stream that comes from outside, to be made a tagged stream. `port` is the name of a port
+    that takes the place of a source."""
+
+    port: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateStreamOver(Definition):
+    """A tagged stream: the elements of a stream as modifications, under a key or, for None, each a
+    row of its own."""
+
+    over: str
+    key: tuple[str, ...] | None
+    over_place: Place = field(compare=False, repr=False)
+    key_place: Place = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CreateStreamAs(Definition):
     """A stream that is the result of a query."""
 
@@ -70,8 +89,9 @@ class CreateStreamAs(Definition):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateView(Definition):
-    """A query with a name."""
+    """A query with a name; `form` is "streamed" or "complete" where CREATE says so."""
 
+    form: str | None = None
     columns: tuple[str, ...] | None = None
     query: exp.Expr
 

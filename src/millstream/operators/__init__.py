@@ -3,6 +3,8 @@
 from millstream.operators.anti_join import AntiJoin
 from millstream.operators.begin import Begin
 from millstream.operators.coalesce import Coalesce
+from millstream.operators.copies import Copies
+from millstream.operators.dated import Dated
 from millstream.operators.delta_star import DeltaStar
 from millstream.operators.distinct import Distinct
 from millstream.operators.exchange import Exchange
@@ -43,6 +45,7 @@ from millstream.operators.sync import Sync
 from millstream.operators.sync_at import SyncAt
 from millstream.operators.table_scan import TableScan
 from millstream.operators.tagged import Tagged
+from millstream.operators.tagger import Tagger
 from millstream.operators.ticks import Ticks
 from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
 from millstream.operators.top_k import TopK
@@ -75,6 +78,9 @@ OPERATORS = (
     LookupJoin,
     Lateral,
     TableScan,
+    Tagger,
+    Copies,
+    Dated,
     NonRetroactiveJoin,
     Join,
     SingleJoin,

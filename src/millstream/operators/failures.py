@@ -16,6 +16,11 @@ from millstream.operators.scan import Scan
 FAILED = "#failed"
 """Beside the parts of a state, what a step hands to the error stream; it is not kept."""
 
+NOT_THERE = "delete: there is no such row"
+NO_OP = "op: it says neither insert nor update nor delete"
+NO_KEY = "update: without a KEY it does not say which row it is about"
+"""Why a modification does nothing."""
+
 SCHEMA = pa.schema([("seq", INTEGER), ("reason", STRING), ("row", STRING)])
 
 
@@ -46,6 +51,11 @@ def told(
     if not len(at):
         return no_rows(SCHEMA)
     return _written(rows.take(pa.array(at)), arrival[by], reasons)
+
+
+def refused_rows(rows: pa.RecordBatch, arrival: np.ndarray, reasons: list[str]) -> pa.RecordBatch:
+    """Rows of an error stream for modifications that do nothing, with the reason of each."""
+    return _written(rows, arrival, reasons)
 
 
 def _written(rows: pa.RecordBatch, arrival: np.ndarray, reasons: list[str]) -> pa.RecordBatch:

@@ -17,6 +17,8 @@ from millstream.operators import (
     AntiJoin,
     Begin,
     Coalesce,
+    Copies,
+    Dated,
     DeltaStar,
     Distinct,
     Dstream,
@@ -63,6 +65,7 @@ from millstream.operators import (
     SyncAt,
     TableScan,
     Tagged,
+    Tagger,
     Ticks,
     TopK,
     Unbounded,
@@ -308,7 +311,7 @@ def _range(node: Range) -> str:
     return f"{_rows_of(node.input)} in the last {length_words(node.length, node)}"
 
 
-def _unbounded(node: Unbounded) -> None:
+def _unbounded(node: Unbounded | Copies) -> None:
     return None
 
 
@@ -357,6 +360,10 @@ def _top_k(node: TopK) -> str | None:
         return content(node.input)
     each = f" per {_and(node.partition_by)}" if node.partition_by else ""
     return f"at most {node.limit:,} rows{each}"
+
+
+def _tagger(node: Tagger) -> str:
+    return f"one row per {_and(node.keys)}"
 
 
 def _table_scan(node: TableScan) -> str:
@@ -408,6 +415,9 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     LookupJoin: _beside_table,
     Lateral: _beside_function,
     TableScan: _table_scan,
+    Tagger: _tagger,
+    Copies: _unbounded,
+    Dated: _below,
     NonRetroactiveJoin: _beside_table,
     Join: _join,
     SingleJoin: _below,

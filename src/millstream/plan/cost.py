@@ -19,6 +19,8 @@ from millstream.operators import (
     AntiJoin,
     Begin,
     Coalesce,
+    Copies,
+    Dated,
     DeltaStar,
     Distinct,
     Dstream,
@@ -65,6 +67,7 @@ from millstream.operators import (
     SyncAt,
     TableScan,
     Tagged,
+    Tagger,
     Ticks,
     TopK,
     Unbounded,
@@ -254,7 +257,7 @@ def _hop(costs: Costs, node: Hop) -> float:
     return ROW * costs.rows(node) + MADE * costs.out(node)
 
 
-def _numbered(costs: Costs, node: Rows | Session | TableScan) -> float:
+def _numbered(costs: Costs, node: Rows | Session | TableScan | Tagger | Copies | Dated) -> float:
     return NUMBER * costs.rows(node)
 
 
@@ -333,6 +336,9 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     LookupJoin: _lookup_join,
     Lateral: _lateral,
     TableScan: _numbered,
+    Tagger: _numbered,
+    Copies: _numbered,
+    Dated: _numbered,
     NonRetroactiveJoin: _join,
     Join: _join,
     SingleJoin: _join,

@@ -21,6 +21,8 @@ from millstream.operators import (
     AntiJoin,
     Begin,
     Coalesce,
+    Copies,
+    Dated,
     DeltaStar,
     Distinct,
     Dstream,
@@ -67,6 +69,7 @@ from millstream.operators import (
     SyncAt,
     TableScan,
     Tagged,
+    Tagger,
     Ticks,
     TopK,
     Unbounded,
@@ -187,6 +190,17 @@ def _table_scan(tokens: Tokens, catalog: Catalog, below: Node | None = None) -> 
         tokens.expect("retroactive")
     since = tokens.names() if tokens.has("since") else ()
     return TableScan(table.content, table.key, below, since, before)
+
+
+def _tagger(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    keys = tokens.names()
+    op = tokens.name() if tokens.has("by") else None
+    return Tagger(keys, op, tokens.has("checked"), below)
+
+
+def _copies(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    tokens.expect("by")
+    return Copies(tokens.name(), below)
 
 
 def _table(tokens: Tokens, catalog: Catalog) -> Table:
@@ -389,6 +403,9 @@ READERS: dict[type[Node], Reader] = {
     LookupJoin: _lookup_join,
     Lateral: lateral_line,
     TableScan: _table_scan,
+    Tagger: _tagger,
+    Copies: _copies,
+    Dated: _plain(Dated),
     NonRetroactiveJoin: _non_retroactive_join,
     Join: _joined(Join),
     SingleJoin: _joined(SingleJoin),

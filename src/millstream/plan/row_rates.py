@@ -1,4 +1,7 @@
-"""How many rows run through a plan: measured where a run has counted them, guessed elsewhere."""
+"""How many rows run through a plan: measured where a run has counted them, guessed elsewhere.
+
+Long because it has a guess for every operator.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from millstream.operators import (
     AntiJoin,
     Begin,
     Coalesce,
+    Copies,
+    Dated,
     DeltaStar,
     Distinct,
     Dstream,
@@ -61,6 +66,7 @@ from millstream.operators import (
     SyncAt,
     TableScan,
     Tagged,
+    Tagger,
     Ticks,
     TopK,
     Unbounded,
@@ -164,6 +170,10 @@ def _table_scan(known: RateEstimates, node: TableScan, *below: RowRates) -> RowR
     return RowRates(changes, changes, size_of(node))
 
 
+def _tagger(known: RateEstimates, node: Tagger, below: RowRates) -> RowRates:
+    return RowRates(below.rate, below.rate, size_of(node))
+
+
 def _same(known: RateEstimates, node: Node, below: RowRates) -> RowRates:
     return below
 
@@ -177,7 +187,7 @@ def _now(known: RateEstimates, node: Now, below: RowRates) -> RowRates:
     return replace(below, size=below.rate)
 
 
-def _unbounded(known: RateEstimates, node: Unbounded, below: RowRates) -> RowRates:
+def _unbounded(known: RateEstimates, node: Unbounded | Copies, below: RowRates) -> RowRates:
     return replace(below, size=ENDLESS)
 
 
@@ -363,6 +373,9 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     LookupJoin: _lookup_join,
     Lateral: _same,
     TableScan: _table_scan,
+    Tagger: _tagger,
+    Copies: _unbounded,
+    Dated: _same,
     NonRetroactiveJoin: _met_before,
     Join: _join,
     SingleJoin: _join,

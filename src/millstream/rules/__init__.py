@@ -21,6 +21,7 @@ from millstream.rules.prune_columns import prune_columns
 from millstream.rules.pull_distinct_above_join import pull_distinct_above_join
 from millstream.rules.pull_filter_above_window import pull_filter_above_window
 from millstream.rules.pull_negation_above_join import pull_negation_above_join
+from millstream.rules.pull_tagger_above_filter import pull_tagger_above_filter
 from millstream.rules.push_condition_below_join import push_condition_below_join
 from millstream.rules.push_distinct_below_join import push_distinct_below_join
 from millstream.rules.push_distinct_below_negation import push_distinct_below_negation
@@ -62,6 +63,7 @@ MAIN: tuple[Rule, ...] = (
     push_condition_below_join,
     push_filter_below_set_operation,
     push_filter_below_partitions,
+    pull_tagger_above_filter,
     push_filter_below_istream,
     match_by_expressions,
     match_distinct_values,

@@ -1,10 +1,10 @@
 """Predicate push-down below what works partition by partition: GROUP BY, OVER, top-k, windows by
-rows and sessions."""
+rows and sessions, tagged streams."""
 
 from __future__ import annotations
 
 from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Filter, GroupBy, Over, Rows, Session, TopK
+from millstream.operators import Dated, Filter, GroupBy, Over, Rows, Session, Tagger, TopK
 from millstream.operators.filter import filtered
 from millstream.rules.pieces import conditions, parted, takes_equals_alike
 
@@ -19,7 +19,9 @@ def push_filter_below_partitions(node: Node) -> Node | None:
 
     Sound because no partition knows of the others, and all rows of one are equal in the columns
     the condition reads: they all pass, or the partition is not wanted. A global aggregate has a row
-    for no rows too, and a window or a limit without partitions counts all rows: not these.
+    for no rows too, and a window or a limit without partitions counts all rows: not these. The keys
+    of a tagged stream are partitions, unless it tells of what does nothing, and so are equal rows
+    that are dated.
     """
     match node:
         case Filter(condition=condition, input=GroupBy(keys=keys) as below) if keys:
@@ -28,6 +30,10 @@ def push_filter_below_partitions(node: Node) -> Node | None:
             below.partition_by
         ):
             keys = below.partition_by
+        case Filter(condition=condition, input=Tagger(checked=False) as below):
+            keys = below.keys
+        case Filter(condition=condition, input=Dated() as below):
+            keys = tuple(below.input_schema.names)
         case _:
             return None
     mine, rest = parted(conditions(condition), keys)

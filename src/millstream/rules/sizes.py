@@ -14,6 +14,8 @@ from millstream.operators import (
     AntiJoin,
     Begin,
     Coalesce,
+    Copies,
+    Dated,
     DeltaStar,
     Distinct,
     Dstream,
@@ -60,6 +62,7 @@ from millstream.operators import (
     SyncAt,
     TableScan,
     Tagged,
+    Tagger,
     Ticks,
     TopK,
     Unbounded,
@@ -188,6 +191,10 @@ def _union_all(node: UnionAll) -> float:
     return size_of(node.left) + size_of(node.right)
 
 
+def _tagger(node: Tagger) -> float:
+    return PARTITIONS
+
+
 def _table_scan(node: TableScan) -> float:
     return float(node.table.rows.num_rows) or PARTITIONS
 
@@ -222,6 +229,9 @@ SIZES: dict[type[Node], Callable[[Any], float]] = {
     LookupJoin: _lookup_join,
     Lateral: _same,
     TableScan: _table_scan,
+    Tagger: _tagger,
+    Copies: _endless,
+    Dated: _same,
     NonRetroactiveJoin: _same,
     Join: _join,
     SingleJoin: _same,

@@ -27,10 +27,13 @@ def bind_derived(
     if isinstance(statement, CreateStreamAs):
         plan, more = _as_stream(plan, statement, catalog, text)
         notices = (*notices, *more)
+    form = bound.form
+    if isinstance(statement, CreateView) and statement.form is not None:
+        form = _form(statement, bound, text)
     if statement.columns is not None:
         what = f'{kind} "{statement.name}"'
         plan = renamed(plan, statement.columns, what, _list_place(statement))
-    return Bound(plan, bound.form, notices, bound.reads), to_sql(statement.query)
+    return Bound(plan, form, notices, bound.reads), to_sql(statement.query)
 
 
 def outermost(bound: Bound, catalog: Catalog) -> Bound:
@@ -79,6 +82,25 @@ def _as_stream(
             plan, "Put Istream, Dstream or Rstream around the select list, or write CREATE VIEW."
         ),
     )
+
+
+def _form(statement: CreateView, bound: Bound, text: str) -> str:
+    """The form that CREATE gives a view; that of its query, if it has one, must be the same."""
+    form, place = statement.form, place_of(statement.query, text) or statement.name_place
+    assert form is not None
+    if bound.plan.is_stream:
+        raise MillstreamError(
+            f'view "{statement.name}" is a stream, and CREATE {form.upper()} VIEW makes a relation',
+            place,
+            hint=f"Write CREATE VIEW, or leave out the stream operator: SELECT {form.upper()} ….",
+        )
+    if bound.form not in (None, form):
+        raise MillstreamError(
+            f'view "{statement.name}" is {form}, and its query is {bound.form}',
+            place,
+            hint="Leave one of the two words out.",
+        )
+    return form
 
 
 def _list_place(statement: CreateStreamAs | CreateView) -> Place:

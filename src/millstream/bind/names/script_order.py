@@ -13,6 +13,7 @@ from millstream.errors import MillstreamError
 from millstream.lang import (
     CreateForeignAggregate,
     CreateRoutine,
+    CreateStreamOver,
     CreateTable,
     CreateView,
     Definition,
@@ -177,6 +178,8 @@ def names_used(statement: Statement) -> dict[str, exp.Expr]:
     """The names in lower case that the query of a statement reads, with a place of each."""
     if isinstance(statement, CreateRoutine):
         return _used_by_routine(statement)
+    if isinstance(statement, CreateStreamOver):
+        return {statement.over.lower(): exp.to_identifier(statement.over)}
     if isinstance(statement, ExplainRoutine):
         name = exp.to_identifier(statement.name)
         return {routine_key(kind, statement.name): name for kind in (AGGREGATE, WINDOW_AGGREGATE)}

@@ -10,9 +10,9 @@ from millstream.algebra.time import Domain
 from millstream.algebra.types import INTEGER
 from millstream.bind.relations.clock_column import CLOCK, names_column
 from millstream.bind.relations.times import domain_of
-from millstream.catalog import Table
+from millstream.catalog import Table, TaggedStream
 from millstream.errors import MillstreamError, Place
-from millstream.operators import Istream, Project, Stamp, Unbounded
+from millstream.operators import Copies, Dated, Istream, Project, Stamp, Tagger, Unbounded
 from millstream.operators.project import handed_on
 from millstream.operators.stamp import INSTANT
 
@@ -44,12 +44,39 @@ def reads_arrived(select: exp.Select, node: exp.Expr, alias: str) -> bool:
 
 def relation_of(plan: Node, with_arrived: bool) -> Node:
     """The relation that a stream or a view modifies; with TS, unless it has such a column."""
-    has_own = ARRIVED.lower() in map(str.lower, plan.schema.names)
-    if not with_arrived or has_own:
+    if not with_arrived or _has_arrived(plan):
         return Unbounded(plan) if plan.is_stream else plan
     if plan.is_stream:
         return Unbounded(_stamped(plan))
-    return Unbounded(_stamped(Istream(plan))) if plan.monotonic else plan
+    if plan.monotonic:
+        return Unbounded(_stamped(Istream(plan)))
+    return _with_arrived(Dated(plan), plan)
+
+
+def tagged_relation(
+    raw: Node, keys: tuple[str, ...] | None, op: str | None, with_arrived: bool
+) -> Node:
+    """What the elements of a tagged stream make; with TS if it has a key and has no such column.
+
+    Modifications that do nothing are told of, so all readers share the one operator that tells.
+    """
+    if keys is None:
+        return raw if op is None else Copies(op, raw)
+    if op is None:
+        return Tagger(keys, None, False, _stamped(raw) if with_arrived else raw)
+    whole = Tagger(keys, op, True, raw if _has_arrived(raw) else _stamped(raw))
+    return whole if with_arrived else Project(handed_on(whole.schema, _shown(raw, op)), whole)
+
+
+def _shown(raw: Node, op: str) -> list[str]:
+    return [name for name in _own(raw) if name != op]
+
+
+def relation_of_tagged(found: TaggedStream, with_arrived: bool) -> Node:
+    """R( ) of a tagged stream: under a key, a row has the time of its last modification."""
+    if found.keys is None or not with_arrived or _has_arrived(found.raw):
+        return relation_of(found.plan, with_arrived)
+    return tagged_relation(found.raw, found.keys, found.op, with_arrived)
 
 
 def no_relation_of(table: Table, place: Place | None) -> MillstreamError:
@@ -63,9 +90,19 @@ def no_relation_of(table: Table, place: Place | None) -> MillstreamError:
 
 def _stamped(stream: Node) -> Node:
     """The elements of a stream with their instants as a column."""
+    return _with_arrived(Stamp(stream), stream)
+
+
+def _with_arrived(stamped: Node, plain: Node) -> Node:
+    """The columns of a plan, and the instants of its rows as a time of its domain."""
     instant = Column(INSTANT, INTEGER)
-    value: Expression = CLOCK if domain_of(stream) is Domain.TIMESTAMP else instant
-    return Project((*handed_on(stream.schema, _own(stream)), (ARRIVED, value)), Stamp(stream))
+    value: Expression = CLOCK if domain_of(plain) is Domain.TIMESTAMP else instant
+    return Project((*handed_on(plain.schema, _own(plain)), (ARRIVED, value)), stamped)
+
+
+def _has_arrived(plan: Node) -> bool:
+    """Whether a column of its own hides TS."""
+    return ARRIVED.lower() in map(str.lower, plan.schema.names)
 
 
 def _own(stream: Node) -> list[str]:

@@ -13,25 +13,28 @@ from sqlglot import exp
 
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.window_columns import hidden_columns
-from millstream.bind.expressions.elsewhere import HINTS, UNFOLD
-from millstream.bind.expressions.own_messages import no_such_function
 from millstream.bind.names.scope import Member, Scope
-from millstream.bind.names.window_functions import window_in_from
 from millstream.bind.relations.clock_column import hides_clock, hiding, names_clock, with_clock
 from millstream.bind.relations.clock_stream import clock_stream, is_clock
 from millstream.bind.relations.entries import Entry, Joined, Test
+from millstream.bind.relations.functions_in_from import function_in_from
 from millstream.bind.relations.joins import Joins
 from millstream.bind.relations.laterals import function_of, with_function
 from millstream.bind.relations.past import held_as_of
 from millstream.bind.relations.recognize import Recognizing
-from millstream.bind.relations.relation_of import no_relation_of, reads_arrived, relation_of
+from millstream.bind.relations.relation_of import (
+    no_relation_of,
+    reads_arrived,
+    relation_of,
+    relation_of_tagged,
+)
 from millstream.bind.relations.sequences import Sequences
 from millstream.bind.relations.synchronized import synchronized
 from millstream.bind.relations.times import domain_of
 from millstream.bind.relations.windows import bind_window
-from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, View, kind_of
+from millstream.catalog import SIDES, Catalog, Filled, Stream, Table, TaggedStream, View, kind_of
 from millstream.errors import MillstreamError, Notice
-from millstream.lang import RelationOf, StreamWindow, name_place_of, place_of
+from millstream.lang import RelationOf, StreamWindow, place_of
 from millstream.operators import Hop, Istream, Session, Stamp, Unbounded
 
 
@@ -157,7 +160,7 @@ class Sources:
                 hidden = hides_clock(declared, plan) and self.names_clock(alias)
                 plan = with_clock(declared, plan, hidden)
             if relation is not None:
-                return self._relation_of(relation, node, plan, alias, described)
+                return self._relation_of(relation, node, found, plan)
         elif _is_join(node.this):
             return self._parenthesized(node)
         else:
@@ -183,16 +186,20 @@ class Sources:
         return Entry(described, node, Scope((member,)), plan, streams=streams)
 
     def _relation_of(
-        self, relation: RelationOf, node: exp.Table, plan: Node, alias: str, described: str
+        self, relation: RelationOf, node: exp.Table, found: Stream | View, plan: Node
     ) -> Entry:
         """R(S), perhaps synchronized: a relation with the column TS."""
-        streams = int(plan.is_stream)
-        plan = relation_of(plan, self.reads_arrived(node, alias))
+        alias, streams = node.alias or found.name, int(plan.is_stream)
+        with_arrived = self.reads_arrived(node, alias)
+        if isinstance(found, TaggedStream):
+            plan = relation_of_tagged(found, with_arrived)
+        else:
+            plan = relation_of(plan, with_arrived)
         if (sync := relation.sync) is not None:
             name = f"{sync.db}.{sync.name}" if sync.db else sync.name
             self._find(sync)
             place = place_of(sync, self.text)
-            plan = synchronized(plan, name, self.catalog, described, place)
+            plan = synchronized(plan, name, self.catalog, f'"{found.name}"', place)
         described = f"R({node.name})"
         if node.args.get("sequence") is not None:
             return self._sequence(node, plan, member_of(alias, plan), described)
@@ -258,7 +265,7 @@ class Sources:
 
     def _find(self, node: exp.Table) -> Stream | Table | View:
         if isinstance(node.this, exp.Func):
-            raise self._function_in_from(node.this)
+            raise function_in_from(node.this, self.catalog, self.text)
         if (instant := node.args.get("as_of")) is not None:
             self.found.append(held_as_of(node, instant, self.catalog, self.text))
             return self.found[-1]
@@ -311,27 +318,6 @@ class Sources:
             place_of(node.this, self.text),
             detail="It is filled by queries, and all that they put in is in it.",
             hint=f"Read that of a stream below: {below}.{node.name}.",
-        )
-
-    def _function_in_from(self, call: exp.Expr) -> MillstreamError:
-        if (window := window_in_from(call, self.text)) is not None:
-            return window
-        name = call.name if isinstance(call, exp.Anonymous) else call.key
-        place = place_of(call, self.text)
-        inner = call.expressions[0] if name.lower() == "table" and call.expressions else None
-        if isinstance(inner, exp.Anonymous):
-            known = [v.any.name for v in self.catalog.routines.values() if v.function is not None]
-            raise no_such_function(inner.name, known).at(name_place_of(inner, self.text))
-        if name.upper() == "STREAM" and len(call.expressions) == 1:
-            return MillstreamError(
-                "STREAM(…) is not part of the language",
-                place,
-                hint=f"Write FROM {call.expressions[0].name}.",
-            )
-        return MillstreamError(
-            f'function "{name}" cannot stand in FROM',
-            place,
-            hint=UNFOLD if HINTS.get(name) == UNFOLD else "Name a stream, a table or a view.",
         )
 
     def _windowed(

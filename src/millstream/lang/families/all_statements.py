@@ -14,10 +14,11 @@ from millstream.lang.families.family import Write
 from millstream.lang.families.modifications import MODIFICATIONS
 from millstream.lang.families.refused import NEVER, NOT_YET, refuse_creation
 from millstream.lang.families.routines import ROUTINES
+from millstream.lang.families.tagged import TAGGED
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.statements import Definition, QueryStatement, Statement
 
-FAMILIES = (DEFINITIONS, MODIFICATIONS, COMMANDS, ROUTINES)
+FAMILIES = (DEFINITIONS, TAGGED, MODIFICATIONS, COMMANDS, ROUTINES)
 READERS = {words: reader for family in FAMILIES for words, reader in family.readers.items()}
 WRITERS = {kind: writer for family in FAMILIES for kind, writer in family.writers.items()}
 SHORT = {word: meant for family in FAMILIES for word, meant in family.short.items()}

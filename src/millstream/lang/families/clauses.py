@@ -51,6 +51,8 @@ def _parse_clause(parser: Grammar, word: str) -> tuple[str, Any]:
         return "slack", parser.read_length("SLACK")
     if word == "KEY":
         return "key", parser.read_names()
+    if word == "FROM":
+        return _parse_origin(parser)
     if word == "NON RETROACTIVE":
         parser.advance()
         return "non_retroactive", True
@@ -59,6 +61,15 @@ def _parse_clause(parser: Grammar, word: str) -> tuple[str, Any]:
             parser.expect("a string after SOURCE", hint="Write for example SOURCE 'bids.csv'.")
         return "source", parser.previous.text
     return "options", _parse_options(parser)
+
+
+def _parse_origin(parser: Grammar) -> tuple[str, str]:
+    """Take what REGISTER SOURCE reads: a string, or the name of a port."""
+    if parser.take(TokenType.STRING):
+        return "source", parser.previous.text
+    if not parser.at(TokenType.VAR):
+        parser.expect("a string or a port after FROM", hint="Write for example FROM 'cars.csv'.")
+    return "port", parser.read_name().text
 
 
 def _order_unit(parser: Grammar) -> str | None:

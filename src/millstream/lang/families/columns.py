@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from sqlglot.tokens import Token, TokenType
@@ -9,13 +10,16 @@ from sqlglot.tokens import Token, TokenType
 from millstream.errors import MillstreamError
 from millstream.lang.grammar.grammar import Grammar
 from millstream.lang.statements import ColumnDef
-from millstream.lang.types import CANONICAL
+from millstream.lang.types import CANONICAL, SECOND_WORDS
 
 
 def read_columns(
-    parser: Grammar,
+    parser: Grammar, read_one: Callable[[Grammar], ColumnDef] | None = None
 ) -> tuple[tuple[ColumnDef, ...], tuple[str, ...], Token | None]:
-    """Take columns in parentheses: their definitions, the primary key, and where it stands."""
+    """Take columns in parentheses: their definitions, the primary key, and where it stands.
+
+    `read_one` takes a column; by default a name and a type.
+    """
     if not parser.take(TokenType.L_PAREN):
         _refuse_change_stream(parser)
         parser.expect('"(" and columns', hint="Write for example (item bigint, price double).")
@@ -27,7 +31,7 @@ def read_columns(
             found, token = parser.read_names, parser.previous
             key, key_token = _one_key(parser, key, token) or found(), token
         else:
-            columns.append(read_column(parser))
+            columns.append((read_one or read_column)(parser))
             if parser.take_words("PRIMARY", "KEY"):
                 token = parser.previous
                 key, key_token = _one_key(parser, key, token) or (columns[-1].name,), token
@@ -44,6 +48,28 @@ def _one_key(parser: Grammar, key: tuple[str, ...], token: Token) -> tuple[str, 
             "the table has two keys", token, hint="Write PRIMARY KEY (a, b) for a key of two."
         )
     return ()
+
+
+def read_swapped_column(parser: Grammar) -> ColumnDef:
+    """Take a type and a name, as `char room`, or a name and a type."""
+    first = parser.current
+    if not _at_type_first(parser):
+        return read_column(parser)
+    type_name = parser.read_type().name
+    name = parser.read_name("the name of a column")
+    return ColumnDef(name=name.text, type=type_name, place=parser.since(first))
+
+
+def _at_type_first(parser: Grammar) -> bool:
+    """Whether a type comes next, and no type stands where the name would be."""
+    if parser.current.token_type == TokenType.IDENTIFIER:
+        return False
+    word, after = parser.current.text.lower(), parser.following
+    if word not in CANONICAL or after.text.lower() == SECOND_WORDS.get(word):
+        return word in CANONICAL
+    if after.token_type == TokenType.L_PAREN:
+        return True
+    return after.token_type == TokenType.IDENTIFIER or after.text.lower() not in CANONICAL
 
 
 def read_column(parser: Grammar) -> ColumnDef:

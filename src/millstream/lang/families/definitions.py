@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.families.clauses import read_clauses
 from millstream.lang.families.columns import read_columns
-from millstream.lang.families.family import Family, Write, names_text, string_text
+from millstream.lang.families.family import Family, Read, Write, names_text, string_text
+from millstream.lang.families.tagged import read_over
 from millstream.lang.grammar.grammar import Grammar
+from millstream.lang.nodes import FORMS
 from millstream.lang.statements import (
     ColumnDef,
     CreateStream,
@@ -30,6 +33,8 @@ def read_stream(parser: Grammar, first: Token) -> Statement:
     name = _new_name(parser)
     if parser.take(TokenType.ALIAS):
         return _finish_stream_as(parser, first, name, None)
+    if parser.take(TokenType.OVER):
+        return read_over(parser, first, name)
     if _names_only(parser):
         names = parser.read_names()
         parser.take(TokenType.ALIAS)
@@ -51,6 +56,17 @@ def _finish_stream_as(
 ) -> CreateStreamAs:
     query = parser.parse_query()
     return CreateStreamAs(columns=columns, query=query, **parser.named_parts(first, name))
+
+
+def _view_reader(form: str) -> Read:
+    """Reads CREATE STREAMED VIEW and CREATE COMPLETE VIEW."""
+
+    def read(parser: Grammar, first: Token) -> CreateView:
+        if not parser.take_word("VIEW"):
+            parser.expect(f"VIEW after CREATE {form.upper()}")
+        return replace(read_view(parser, first), form=form)
+
+    return read
 
 
 def read_view(parser: Grammar, first: Token) -> CreateView:
@@ -146,7 +162,8 @@ def _stream_as_text(node: CreateStreamAs, write: Write) -> list[str]:
 
 
 def _view_text(node: CreateView, write: Write) -> list[str]:
-    head = f"{_create(node)} VIEW {quoted(node.name)}{names_text(node.columns)} AS"
+    form = "" if node.form is None else f"{node.form.upper()} "
+    head = f"{_create(node)} {form}VIEW {quoted(node.name)}{names_text(node.columns)} AS"
     return [head, write(node.query)]
 
 
@@ -171,6 +188,7 @@ DEFINITIONS = Family(
     readers={
         "CREATE STREAM": read_stream,
         "CREATE VIEW": read_view,
+        **{f"CREATE {form.upper()}": _view_reader(form) for form in FORMS},
         "CREATE TABLE": read_table,
         "STREAM": read_stream,
     },
