@@ -179,7 +179,9 @@ def names_used(statement: Statement) -> dict[str, exp.Expr]:
     if isinstance(statement, CreateRoutine):
         return _used_by_routine(statement)
     if isinstance(statement, CreateStreamOver):
-        return {statement.over.lower(): exp.to_identifier(statement.over)}
+        name = exp.to_identifier(statement.over)
+        name.meta["span"] = statement.over_place.start, statement.over_place.end
+        return {statement.over.lower(): name}
     if isinstance(statement, ExplainRoutine):
         name = exp.to_identifier(statement.name)
         return {routine_key(kind, statement.name): name for kind in (AGGREGATE, WINDOW_AGGREGATE)}

@@ -55,7 +55,7 @@ CREATIONS = {
     "TEMP": "Leave TEMP out.",
     "TEMPORARY": "Leave TEMPORARY out.",
     "EXTERNAL": "Write CREATE TABLE {name} (columns) SOURCE 'file.csv'.",
-    "SOURCE": "Write REGISTER SOURCE {name} (columns) ORDER BY time FROM 'file.csv'.",
+    "SOURCE": "Write CREATE STREAM {name} (columns) ORDER BY time SOURCE 'file.csv'.",
     "SINK": "Leave it out: millstream run --out DIR writes a file for every query.",
     "CONNECTION": "Leave it out: SOURCE names where a stream comes from.",
     "CONNECTOR": "Leave it out: SOURCE names where a stream comes from.",
