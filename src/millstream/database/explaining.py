@@ -23,6 +23,7 @@ from millstream.plan.machine_graph import machine_graph
 from millstream.plan.machine_picture import machine_picture
 from millstream.plan.machine_text import Shown, machine_text, shown
 from millstream.plan.picture import Drawing, picture
+from millstream.plan.points_report import with_points
 from millstream.plan.statistics import NOTHING
 from millstream.plan.strategy import physical
 from millstream.plan.tables import with_time
@@ -34,6 +35,7 @@ STAGES = tuple(stage.lower() for stage in commands.STAGES)
 PLAN_DRAWN = dict.fromkeys(("patterns", "cost", "legend"), "optimized") | {
     "state": "physical",
     "sharing": "optimized",
+    "points": "bound",
 }
 
 
@@ -56,6 +58,9 @@ class Explainer:
                 title, body = "update patterns", with_reasons(self.plan_of(query, stage))
             case "sharing":
                 title, body = "sharing", self._sharing_of(query)
+            case "points":
+                names = {other.plan: other.name for other in self.queries}
+                title, body = "points", with_points(self.plan_of(query, "bound"), names)
             case "cost":
                 title, body = "cost", self._cost_of(query)
             case "machine":

@@ -30,6 +30,7 @@ STAGES = (
     "LEGEND",
     "MACHINE",
     "SHARING",
+    "POINTS",
 )
 FORMS = ("TEXT", "GRAPHVIZ", "SVG")
 """The forms of a machine: EXPLAIN MACHINE AS SVG."""
