@@ -26,6 +26,10 @@ CASES = [
         "SELECT * FROM s [session 90 seconds], t [Partition By a, t.b Session 5], u [Tumble 3]",
         "SELECT * FROM s [SESSION 90 SECONDS], t [PARTITION BY a, t.b SESSION 5], u [TUMBLE 3]",
     ),
+    (
+        "SELECT a mod 2 * b, mod(a, 2), x.mod mod FROM s mod",
+        "SELECT a % 2 * b, a % 2, x.mod AS mod FROM s AS mod",
+    ),
     ("SELECT * FROM ℜ(s) x, r(t.late)", "SELECT * FROM R(s) AS x, R(t.late)"),
     (
         'SELECT * FROM ℜ_minutes(s) AS x (a), R (t, "two words") [Now]',

@@ -9,7 +9,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.points import Points, tick_of
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN
-from millstream.catalog import Catalog, Filled, Stream, View
+from millstream.catalog import Catalog, Filled, Stream, View, kind_of
 from millstream.errors import MillstreamError
 from millstream.operators import Filter, Project, Ticks, UnionAll
 
@@ -27,7 +27,10 @@ def clock_stream(owner: str | None, catalog: Catalog) -> tuple[View, list[Stream
     if owner:
         named = catalog.find(owner)
         if not isinstance(named, Stream | Filled):
-            raise catalog.missing("stream", owner)
+            raise MillstreamError(
+                f'{kind_of(named)} "{named.name}" has no clock of its own',
+                hint=f"Name a declared stream before .{CLOCK_STREAM}.",
+            )
         return _clock_of(named), [named]
     streams = [e for e in catalog.entries.values() if isinstance(e, Stream | Filled)]
     if not streams:

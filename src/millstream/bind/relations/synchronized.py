@@ -11,7 +11,7 @@ from millstream.bind.relations.clock_column import CLOCK
 from millstream.bind.relations.clock_stream import CLOCK_STREAM, is_clock
 from millstream.bind.relations.own_time import names_own_time
 from millstream.bind.relations.times import check_times, domain_of
-from millstream.catalog import Catalog, Filled, Stream, Table
+from millstream.catalog import Catalog, Filled, Stream, Table, kind_of
 from millstream.errors import MillstreamError, Place
 from millstream.operators import (
     GroupBy,
@@ -41,9 +41,9 @@ def synchronized(
     domain = domain_of(plan)
     if is_clock(sync.rpartition(".")[2], catalog):
         return Sync(Points.all(tick_of(domain)), plan)
-    times = _stream_of(catalog.find(sync), place)
+    times, called = _stream_of(sync, catalog, place)
     check_times(plan, times, place)
-    column, scale = _time_column(times, sync, domain, catalog, place)
+    column, scale = _time_column(times, called, domain, catalog, place)
     points = points_of(times)
     if points is not None:
         return Sync(points, plan)
@@ -52,37 +52,37 @@ def synchronized(
     return SyncAt(plan, Instants(None if plain else column, scale, stream))
 
 
-def _stream_of(entry: object, place: Place | None) -> Node:
-    """The plan of a sync, of which a table is none."""
+def _stream_of(sync: str, catalog: Catalog, place: Place | None) -> tuple[Node, str]:
+    """The plan of a sync, which a table is not, and what it is called."""
+    owner, _, side = sync.rpartition(".")
+    entry = catalog.find(owner or sync)
+    called = f'{kind_of(entry)} "{sync}"'
     if isinstance(entry, Table):
-        raise MillstreamError(
-            f'table "{entry.name}" is no stream of time points', place, hint=WRITE
-        )
-    assert isinstance(entry, Stream) or hasattr(entry, "plan")
+        raise MillstreamError(f"{called} is not a stream of time points", place, hint=WRITE)
     if isinstance(entry, Stream):
-        return entry.scan()
-    return entry.plan
+        return (entry.side(side) if owner else entry).scan(), called
+    late = entry.late if owner and isinstance(entry, Filled) else None
+    return entry.plan if late is None else late, called
 
 
 def _time_column(
-    times: Node, sync: str, domain: Domain, catalog: Catalog, place: Place | None
+    times: Node, called: str, domain: Domain, catalog: Catalog, place: Place | None
 ) -> tuple[str, int]:
     """The one column of a sync, which holds the time of its rows, and its unit."""
     columns = [f for f in times.schema if not f.name.startswith("#")]
     if len(columns) != 1:
         raise MillstreamError(
-            f'"{sync}" is no stream of time points: it has {len(columns)} columns',
+            f"{called} is not a stream of time points: it has {len(columns)} columns",
             place,
             detail="A stream of time points has one column, with the time of each row.",
-            hint=f"Select the time alone: CREATE VIEW points AS SELECT "
-            f"{_time_name(times, catalog)} FROM {sync}.",
+            hint=f"Select the time alone: {_time_name(times, catalog)}.",
         )
     (column,) = columns
     scale = _scale(times, catalog) if column.type == INTEGER and domain is Domain.TIMESTAMP else 1
     wanted = TIMESTAMP if domain is Domain.TIMESTAMP and scale == 1 else INTEGER
     if column.type != wanted or not is_time(times, column.name, catalog):
         raise MillstreamError(
-            f'"{sync}" is no stream of time points: '
+            f"{called} is not a stream of time points: "
             f'its column "{column.name}" is not the time of its rows',
             place,
             detail=f"It is of type {type_name(column.type)}, and a time is of type "

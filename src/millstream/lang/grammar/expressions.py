@@ -69,6 +69,29 @@ class Expressions(Core):
         )
     } | {TokenType.RLIKE: _call_like("regexp_like")}
 
+    def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
+        """Factors, and `a mod b`, where `mod` is a name everywhere else."""
+        node = super()._parse_factor(parse_mod)
+        while node is not None and self._at_mod():
+            self._advance()
+            node = self._parse_more_factors(exp.Mod, node)
+        return node
+
+    def _parse_more_factors(self, kind: type[exp.Binary], left: exp.Expr) -> exp.Expr:
+        """The left side with the operand ahead, and all other factors after it."""
+        node = self.expression(kind(this=left, expression=self._parse_factor_operand()))
+        while self._match_set(self.FACTOR):
+            kind = self.FACTOR[self._prev.token_type]
+            node = self.expression(kind(this=node, expression=self._parse_factor_operand()))
+        return node
+
+    def _at_mod(self) -> bool:
+        """Whether `mod` and an operand come next."""
+        if self._curr is None or self._curr.token_type != TokenType.VAR:
+            return False
+        operands = (TokenType.NUMBER, TokenType.VAR, TokenType.IDENTIFIER)
+        return self._curr.text.lower() == "mod" and self._next.token_type in operands
+
     def _parse_unary(self) -> exp.Expr | None:
         first = self._curr
         node = super()._parse_unary()
