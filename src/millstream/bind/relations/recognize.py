@@ -10,14 +10,11 @@ from sqlglot import exp
 
 from millstream.algebra.expressions import Case, Column, Expression, Literal, walk
 from millstream.algebra.node import Node
-from millstream.algebra.time import Domain
-from millstream.algebra.types import BOOLEAN, INTEGER, TIMESTAMP
+from millstream.algebra.types import BOOLEAN
 from millstream.bind.names.scope import Member, Scope
 from millstream.bind.relations.certainties import certainties
 from millstream.bind.relations.row_expressions import Collected, RowExpressions, Variables
-from millstream.bind.relations.row_order import in_order
-from millstream.bind.relations.times import domain_of
-from millstream.bind.relations.windows import length_in
+from millstream.bind.relations.row_order import in_order, limit_in
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice, closest
 from millstream.lang import (
@@ -146,17 +143,15 @@ class Recognizing:
         """The limit in the unit of time: that of the stream, or of the column that orders rows."""
         if self.pattern.within is None:
             return None
-        domain, place = domain_of(plan), place_of(self.pattern, self.text)
-        if not plan.is_stream:
-            kind = plan.schema.field(order[0]).type
-            domain = Domain.TIMESTAMP if kind == TIMESTAMP else Domain.INTEGER
-            if kind not in (TIMESTAMP, INTEGER) or self.pattern.order_by[0].args.get("desc"):
-                raise MillstreamError(
-                    f'WITHIN goes by a time, and the rows are in the order of "{order[0]}"',
-                    place_of(self.pattern.order_by[0], self.text),
-                    hint="Write a timestamp or a whole number first in ORDER BY, without DESC.",
-                )
-        return length_in(self.pattern.within, domain, self.described, place)
+        written = self.pattern.order_by
+        descends = bool(written and written[0].args.get("desc"))
+        places = (
+            place_of(self.pattern, self.text),
+            place_of(written[0], self.text) if written else None,
+        )
+        return limit_in(
+            self.pattern.within, plan, order, descends, "ORDER BY", self.described, places
+        )
 
     def _regex(self, node: exp.Expr) -> Regex:
         match node:

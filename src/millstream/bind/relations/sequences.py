@@ -24,9 +24,7 @@ from millstream.bind.names.scope import Member, Scope
 from millstream.bind.names.trees import and_parts, has_query
 from millstream.bind.relations.certainties import certainties
 from millstream.bind.relations.element_aggregates import ElementAggregates
-from millstream.bind.relations.row_order import in_order
-from millstream.bind.relations.times import domain_of
-from millstream.bind.relations.windows import length_in
+from millstream.bind.relations.row_order import in_order, limit_in
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import SequencePattern, name_place_of, place_of
@@ -80,8 +78,9 @@ class Sequences:
         bare = Member(member.alias, columns, called=member.called, elements=elements)
         within = None
         if pattern.within is not None:
-            place = place_of(pattern, self.text)
-            within = length_in(pattern.within, domain_of(stream), described, place)
+            within = limit_in(
+                pattern.within, stream, order, False, "SEQUENCE BY", described, places
+            )
         tests, finals, used = self._steering(bare, elements)
         given = self._given(elements)
         every = (*used, *given.values())
