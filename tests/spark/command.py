@@ -17,6 +17,19 @@ SELECT Rstream(item, price) FROM bids [Partition By item Rows 1] WHERE price > 8
 SELECT STREAMED DISTINCT item FROM bids [Range 12] WHERE price > 7;
 SELECT STREAMED a.item, b.price FROM bids [Range 9] a, bids [Range 5] b WHERE a.item = b.item
   AND NOT EXISTS (SELECT * FROM bids [Range 3] c WHERE c.item = a.item AND c.price < 2);
+AGGREGATE swing(x double) : double {
+  TABLE ends(low double, high double);
+  INITIALIZE : { INSERT INTO ends VALUES (x, x); }
+  ITERATE : { UPDATE ends SET low = least(low, x), high = greatest(high, x); }
+  TERMINATE : { INSERT INTO RETURN SELECT high - low FROM ends; }
+}
+SELECT item, FIRST(Y).ts AS since, count(*Y) AS n, sum(*Y.price) AS total, swing(*Y.price) AS swing,
+    Z.price AS after, timed_out
+  FROM bids PARTITION BY item AS (*Y, Z) WITHIN 60 WITH TIMEOUTS
+  WHERE Y.price > 1 AND swing(Y.price) < 9 AND Z.price < 5;
+SELECT STREAMED item, X.price AS low, count(*Y) AS rises
+  FROM bids [Range 30] PARTITION BY item SEQUENCE BY ts AS (X, *Y)
+  WHERE Y.price > Y.previous.price;
 """
 
 
