@@ -63,7 +63,7 @@ def test_a_run_that_ended_goes_on_with_what_is_new(tmp_path: Path, capfd) -> Non
     assert halves.run(capfd, *SETTINGS)[0] == 0
     (halves.folder / "bids.csv").write_text("item,price,ts\n" + "".join(rows))
     code, said = halves.run(capfd, *SETTINGS)
-    assert code == 0 and "5 windows are still open at the end of the input" in said
+    assert code == 0 and "7 windows are still open at the end of the input" in said
     code, said = halves.run(capfd, *SETTINGS, "--close")
     assert code == 0 and "still open" not in said
     assert files(halves.out) == files(whole.out)
