@@ -8,6 +8,7 @@ from millstream.engine.placement import (
     DRIVER,
     EXECUTORS,
     FIRST,
+    START,
     TRIGGER,
     Pace,
     Placement,
@@ -25,7 +26,7 @@ def tasks(*rows: int | None) -> list[ReadTask]:
 def test_small_batches_stay_and_large_ones_travel():
     knows = Placement(cores=2)
     assert knows.choose(AUTO, tasks(1_000)) == DRIVER
-    assert knows.choose(AUTO, tasks(20_000_000)) == EXECUTORS
+    assert knows.choose(AUTO, tasks(50_000_000)) == EXECUTORS
     assert knows.choose(EXECUTORS, tasks(1)) == EXECUTORS
     assert knows.choose(DRIVER, tasks(20_000_000)) == DRIVER
 
@@ -49,11 +50,26 @@ def test_what_was_measured_decides():
 
 def test_threads_that_wait_for_each_other_send_large_batches_away():
     rows = 20_000_000
-    both = Placement(cores=2, threads=2).after(DRIVER, 1_000_000, 0.5, busy=1.8)
+    both = Placement(cores=2, threads=2, missed=START)
+    both = both.after(DRIVER, 1_000_000, 0.5, busy=1.8)
     assert both.choose(AUTO, tasks(rows)) == DRIVER
-    one = Placement(cores=2, threads=2).after(DRIVER, 1_000_000, 0.5, busy=1.0)
+    one = Placement(cores=2, threads=2, missed=START)
+    one = one.after(DRIVER, 1_000_000, 0.5, busy=1.0)
     assert one.choose(AUTO, tasks(rows)) == EXECUTORS
     assert one.choose(AUTO, tasks(10_000)) == DRIVER
+
+
+def test_workers_are_started_when_they_would_have_paid_for_it():
+    """Each batch would save a third of a second: the sixth is the first that travels."""
+    knows, rows, places = Placement(cores=2), 8_800_000, []
+    for _ in range(9):
+        places.append(knows.choose(AUTO, tasks(rows)))
+        knows = knows.after(places[-1], rows, knows.driver.seconds(rows))
+    assert places == [DRIVER] * 5 + [EXECUTORS] * 4
+    few = Placement(cores=2)
+    for _ in range(1_000):
+        few = few.after(DRIVER, 1_000, 0.02)
+    assert few.missed == 0.0
 
 
 def test_a_pace_is_learnt_from_batches():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from laws.scale import SCALE
 from laws.test_own_calls import STREAM, some_owns, some_tuples, some_window
 from oracle.own_calls import OWNS, answers
 from spark.command import files, kill, run_here, start
@@ -15,6 +16,8 @@ from spark.test_exactly_once import batches_done
 
 pytestmark = pytest.mark.spark
 ROWS, BATCH = 600, 40
+JOBS, TOGETHER = (3 if SCALE == 1 else 13), 8
+"""How many jobs, each with so many generated queries: more than 100 with `make laws`."""
 
 DEFINITIONS = "\n".join(own.text for own in OWNS)
 
@@ -36,12 +39,12 @@ def run_through_kills(words: tuple, checkpoint: Path) -> None:
     run_here(*words)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(JOBS))
 def test_calls_over_windows(spark, seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed + 500)
     tuples = [t for t in some_tuples(rng) if t] or [(1, "a", 1)]
     expected, views = {}, []
-    for i in range(8):
+    for i in range(TOGETHER):
         over = some_window(rng)
         owns = some_owns(rng, over)
         calls = ", ".join(f"{own.name}(price) {over.text}" for own in owns)
@@ -49,7 +52,7 @@ def test_calls_over_windows(spark, seed: int, tmp_path: Path) -> None:
         expected[f"v{i}"] = answers(owns, over, tuples)
     write_tuples(tmp_path, tuples)
     placement = ("driver", "executors")[seed % 2]
-    settings = {"batch_rows": "7", "buckets": str(1 + seed), "placement": placement}
+    settings = {"batch_rows": "7", "buckets": str(1 + seed % 3), "placement": placement}
     found = run_on_spark(spark, "\n".join([STREAM, DEFINITIONS, *views]), tmp_path, settings)
     for name, rows in expected.items():
         columns = found[name].columns if name in found else []

@@ -21,6 +21,9 @@ ODD = 4
 TRAVEL = 0.25
 """Seconds that a batch takes through the executors before it was measured."""
 
+START = 2.0
+"""Seconds of the first batch of the executors in which workers start and load what they need."""
+
 TRIGGER = 0.04
 """Seconds that Spark takes between two batches, whoever carries them."""
 
@@ -89,6 +92,10 @@ class Placement:
     """How many cores a large batch has kept busy in the driver, or would have if others had not
     used them, once that was measured: threads of one process wait for each other, the more so the
     more small operators a plan has."""
+    missed: float = 0.0
+    """The seconds that the executors would have saved so far, by what is known, as long as none has
+    been there. When they would have paid for the start of workers, these are started: so a job
+    loses at most that twice."""
     typical: int = 0
     """The rows of the last batch: what is expected of tasks that do not know their rows."""
 
@@ -96,9 +103,13 @@ class Placement:
         """The place of a batch: the one that was asked for, or the cheaper one."""
         if asked != AUTO:
             return asked
-        rows = planned_rows(tasks, self.typical)
-        there = self.executors_pace.seconds(rows)
-        return DRIVER if self.driver.seconds(rows) <= there else EXECUTORS
+        gain = self._gain(planned_rows(tasks, self.typical))
+        start = START if self.executors is None else 0.0
+        return DRIVER if gain <= 0 or self.missed + gain < start else EXECUTORS
+
+    def _gain(self, rows: int) -> float:
+        """The seconds that the executors would save, below 0 where they would take longer."""
+        return self.driver.seconds(rows) - self.executors_pace.seconds(rows)
 
     @property
     def executors_pace(self) -> Pace:
@@ -126,7 +137,7 @@ class Placement:
     def after(self, place: str, rows: int, seconds: float, busy: float | None = None) -> Placement:
         """What is known after a batch, which has kept so many cores of this process busy. The first
         one of the executors tells nothing: workers start and code is compiled."""
-        known = replace(self, typical=rows)
+        known = replace(self, typical=rows, missed=self.missed + max(0.0, self._gain(rows)))
         if place == DRIVER:
             large = busy is not None and rows * self.driver.per_row > self.driver.fixed
             mixed = busy if self.busy is None or busy is None else (self.busy + busy) / 2
