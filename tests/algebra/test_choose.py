@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from millstream.algebra import choose
+from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import computed_once, holds
 from millstream.algebra.expressions import Call, Column, Literal, conjunction
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING
@@ -19,8 +20,12 @@ ROWS = pa.record_batch(
         "s": pa.array(["a", "b", None, "", "a", "A", "b", "b", "", "a"]),
         "d": pa.array([dt.date(2024, 1, 1 + i % 3) for i in range(10)]),
         "x": pa.array([0.0, -0.0, float("nan"), None, 1.5, 0.0, 1.5, 2.0, 2.0, 0.0]),
+        "whole": pa.array(range(10)),
+        "real": pa.array([-0.0, float("nan"), 0.5] * 3 + [9.0]),
+        "at": pa.array([dt.datetime(2024, 1, 1, i) for i in range(10)], pa.timestamp("us")),
     }
 )
+CHANGES = Changes(ROWS, *(np.arange(10) + start for start in (5, 100, -3, 70)))
 N, X = Column("n", INTEGER), Column("x", DOUBLE)
 VALUES = {
     "column": (N, [3, 8, 99, None, 0, -3]),
@@ -32,18 +37,23 @@ VALUES = {
 MORE = Call(">", (X, Literal(0.5, DOUBLE)), BOOLEAN)
 
 
+@pytest.mark.parametrize("asked", [0, 8, 10**9])
 @pytest.mark.parametrize("most", [0, 4096])
 @pytest.mark.parametrize("rest", [[], [MORE]], ids=["alone", "with another"])
 @pytest.mark.parametrize("name", VALUES)
-def test_many_comparisons_of_a_value_choose_what_each_chooses(name, rest, most, monkeypatch):
+def test_many_comparisons_of_a_value_choose_what_each_chooses(name, rest, most, asked, monkeypatch):
     monkeypatch.setattr(choose, "MOST", most)
+    monkeypatch.setattr(choose, "ASKED", asked)
     value, constants = VALUES[name]
     with computed_once():
         for constant in constants:
             equal = Call("=", (value, Literal(constant, value.type)), BOOLEAN)
             condition = conjunction([equal, *rest])
-            wanted = np.flatnonzero(holds(condition, ROWS, 10))
-            assert choose.chosen(condition, ROWS, 10).tolist() == wanted.tolist()
+            wanted = CHANGES.pick(np.flatnonzero(holds(condition, ROWS, 10)))
+            found = choose.kept(condition, CHANGES)
+            assert repr(found.rows.to_pylist()) == repr(wanted.rows.to_pylist())
+            for time in ("ts", "exp", "weight", "seq"):
+                assert getattr(found, time).tolist() == getattr(wanted, time).tolist()
 
 
 def test_the_rows_are_laid_out_once_from_the_second_comparison_on(monkeypatch):
@@ -56,6 +66,6 @@ def test_the_rows_are_laid_out_once_from_the_second_comparison_on(monkeypatch):
     with computed_once():
         for constant in (3, 8, 0, 13):
             equal = Call("=", (N, Literal(constant, INTEGER)), BOOLEAN)
-            choose.chosen(equal, ROWS, 10)
+            choose.kept(equal, CHANGES)
             counts.append(len(made))
     assert counts == [0, 1, 1, 1]

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.time import INFINITY, Span
-from millstream.columns.order import is_sorted, stable_order
+from millstream.columns.order import is_sorted, moved, stable_order
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
 
@@ -130,6 +130,22 @@ class Changes:
             self.seq[index],
         )
 
+    def laid_out(self, order: np.ndarray) -> Changes:
+        """All rows in another order. Every column is read once, from its begin to its end, which
+        memory likes better than to be asked for rows here and there."""
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        columns = [
+            pa.array(moved(column.view(pa.int64()).to_numpy(), place)).view(column.type)
+            if _has_words(column)
+            else column.take(pa.array(order))
+            for column in self.rows.columns
+        ]
+        rows = pa.RecordBatch.from_arrays(columns, schema=self.schema) if columns else self.rows
+        return Changes(
+            rows, *(moved(time, place) for time in (self.ts, self.exp, self.weight, self.seq))
+        )
+
     def keep(self, mask: np.ndarray) -> Changes:
         """The rows where the mask is true, in the same order and grouping."""
         return self.pick(np.flatnonzero(mask))
@@ -211,6 +227,12 @@ def _follow_rule(rule: int | str, ts: np.ndarray, name: str) -> np.ndarray:
     if rule == "never":
         return forever(len(ts))
     return ts + rule if name == "#exp" else np.full(len(ts), rule, np.int64)
+
+
+def _has_words(column: pa.Array) -> bool:
+    """Whether a column is 64-bit words, none of them NULL."""
+    kind = column.type
+    return column.null_count == 0 and pa.types.is_primitive(kind) and kind.bit_width == 64
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""Which rows meet a condition, with one look at the rows for many conditions of one kind."""
+"""The rows that meet a condition, with one look at the rows for many conditions of one kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import evaluate, holds, remembered
 from millstream.algebra.expressions import (
     Call,
     Expression,
     Literal,
-    columns_of,
     conjunction,
     conjuncts,
 )
@@ -24,9 +24,12 @@ from millstream.columns.order import group_order
 MOST = 4_096
 """Rows are laid out by a value that has at most so many different ones."""
 
+ASKED = 8
+"""Changes are moved to the order of a layout when an eighth of them was asked for."""
 
-def chosen(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarray:
-    """The places of the rows for which the condition is true, in their order.
+
+def kept(condition: Expression, changes: Changes) -> Changes:
+    """The changes of the rows for which the condition is true, in their order.
 
     Where equal parts are computed once, the second condition that compares a value with a constant
     has the rows laid out by that value, and all others of the kind find theirs there. So fifty
@@ -36,52 +39,59 @@ def chosen(condition: Expression, rows: pa.RecordBatch, length: int) -> np.ndarr
     >>> from millstream.algebra.expressions import Column
     >>> from millstream.algebra.types import BOOLEAN
     >>> five = Call("=", (Column("x", INTEGER), Literal(5, INTEGER)), BOOLEAN)
-    >>> chosen(five, rows, 4).tolist()
+    >>> kept(five, Changes.elements(rows, np.arange(4), np.arange(4))).ts.tolist()
     [0, 3]
     """
-    parts = conjuncts(condition)
+    parts, length = conjuncts(condition), len(changes)
     for part in parts:
-        found = _laid_out(part, rows, length)
+        found = _found(part, changes)
         if found is not None:
             rest = conjunction([other for other in parts if other is not part])
-            return found[_meet(rest, rows, found)] if len(parts) > 1 else found
-    return np.flatnonzero(holds(condition, rows, length))
+            return found.keep(holds(rest, found.rows, len(found))) if len(parts) > 1 else found
+    return changes.pick(np.flatnonzero(holds(condition, changes.rows, length)))
 
 
-def _laid_out(part: Expression, rows: pa.RecordBatch, length: int) -> np.ndarray | None:
-    """The rows that meet a comparison, out of a layout; None when there is none to use."""
+def _found(part: Expression, changes: Changes) -> Changes | None:
+    """The changes that meet a comparison, out of a layout; None when there is none to use."""
     match part:
         case Call(function="=", arguments=(value, Literal(value=constant, type=kind))):
             if kind != value.type or kind not in (INTEGER, STRING, DATE) or constant is None:
                 return None
         case _:
             return None
-    asked = remembered(rows, ("asked", value), lambda: _Asked(value))
+    asked = remembered(changes.rows, ("asked", value), lambda: _Asked(value))
     if asked is None:
         return None
-    layout = asked.layout(rows, length)
-    return None if layout is None else layout.at(constant)
+    layout = asked.layout(changes)
+    return None if layout is None else layout.at(constant, changes)
 
 
-def _meet(condition: Expression, rows: pa.RecordBatch, places: np.ndarray) -> np.ndarray:
-    """Which of some rows meet a condition."""
-    names = sorted(columns_of(condition))
-    some = rows.select(names)
-    taken = some.take(pa.array(places)) if names else some
-    return holds(condition, taken, len(places))
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Layout:
-    """Rows by a value: where each value stands, and the rows of all values one after the other."""
+    """Rows by a value: where each value stands, and the rows of all values one after the other.
+
+    Changes are moved to that order once a part of them was asked for; then those of a value are a
+    stretch of them.
+    """
 
     number: dict[Any, int]
     order: np.ndarray
     starts: np.ndarray
+    taken: int = 0
+    moved: tuple[Changes, Changes] | None = None
 
-    def at(self, constant: Any) -> np.ndarray:
+    def at(self, constant: Any, changes: Changes) -> Changes:
         n = self.number.get(constant)
-        return self.order[:0] if n is None else self.order[self.starts[n] : self.starts[n + 1]]
+        if n is None:
+            return changes.slice(0, 0)
+        start, stop = int(self.starts[n]), int(self.starts[n + 1])
+        if self.moved is not None and self.moved[0] is changes:
+            return self.moved[1].slice(start, stop)
+        self.taken += stop - start
+        if self.taken * ASKED < len(changes) or changes.previous is not None:
+            return changes.pick(self.order[start:stop])
+        self.moved = changes, changes.laid_out(self.order)
+        return self.moved[1].slice(start, stop)
 
 
 @dataclass(eq=False)
@@ -92,11 +102,11 @@ class _Asked:
     times: int = 0
     made: _Layout | None = None
 
-    def layout(self, rows: pa.RecordBatch, length: int) -> _Layout | None:
+    def layout(self, changes: Changes) -> _Layout | None:
         """None for the first that asks, and for a value that has too many different ones."""
         self.times += 1
         if self.times == 2:
-            self.made = self._laid_out(rows, length)
+            self.made = self._laid_out(changes.rows, len(changes))
         return self.made
 
     def _laid_out(self, rows: pa.RecordBatch, length: int) -> _Layout | None:

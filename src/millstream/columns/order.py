@@ -62,6 +62,15 @@ def group_order(groups: np.ndarray, order: np.ndarray, count: int) -> tuple[np.n
     return out, starts
 
 
+@native
+def moved(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The values in another order: each goes to its place."""
+    out = np.empty_like(values)
+    for i in range(len(values)):
+        out[place[i]] = values[i]
+    return out
+
+
 def canonical_order(keys: list[np.ndarray], rows: pa.RecordBatch) -> np.ndarray:
     """Sort by the given integers, then by the values of the rows, NULL first.
 

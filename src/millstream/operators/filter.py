@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.choose import chosen
+from millstream.algebra.choose import kept
 from millstream.algebra.expressions import Expression, columns_of, conjunction
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lifetime import Lifetime, passed_on
@@ -69,7 +69,7 @@ class Filter(Node):
         return str(self.condition)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
-        return state, changes.pick(chosen(self.condition, changes.rows, len(changes)))
+        return state, kept(self.condition, changes)
 
 
 def filtered(parts: Sequence[Expression], node: Node) -> Node:
