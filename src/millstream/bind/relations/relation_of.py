@@ -64,12 +64,13 @@ def tagged_relation(
         return raw if op is None else Copies(op, raw)
     if op is None:
         return Tagger(keys, None, False, _stamped(raw) if with_arrived else raw)
-    whole = Tagger(keys, op, True, raw if _has_arrived(raw) else _stamped(raw))
-    return whole if with_arrived else Project(handed_on(whole.schema, _shown(raw, op)), whole)
-
-
-def _shown(raw: Node, op: str) -> list[str]:
-    return [name for name in _own(raw) if name != op]
+    hidden = f"#{ARRIVED}"
+    whole = Tagger(keys, op, True, raw if _has_arrived(raw) else _stamped(raw, hidden))
+    outputs = handed_on(whole.schema, [name for name in _own(raw) if name != op])
+    if with_arrived:
+        arrived = Column(hidden, whole.schema.field(hidden).type)
+        outputs = (*outputs, (ARRIVED, arrived))
+    return Project(outputs, whole)
 
 
 def relation_of_tagged(found: TaggedStream, with_arrived: bool) -> Node:
@@ -88,16 +89,16 @@ def no_relation_of(table: Table, place: Place | None) -> MillstreamError:
     )
 
 
-def _stamped(stream: Node) -> Node:
+def _stamped(stream: Node, name: str = ARRIVED) -> Node:
     """The elements of a stream with their instants as a column."""
-    return _with_arrived(Stamp(stream), stream)
+    return _with_arrived(Stamp(stream), stream, name)
 
 
-def _with_arrived(stamped: Node, plain: Node) -> Node:
+def _with_arrived(stamped: Node, plain: Node, name: str = ARRIVED) -> Node:
     """The columns of a plan, and the instants of its rows as a time of its domain."""
     instant = Column(INSTANT, INTEGER)
     value: Expression = CLOCK if domain_of(plain) is Domain.TIMESTAMP else instant
-    return Project((*handed_on(plain.schema, _own(plain)), (ARRIVED, value)), stamped)
+    return Project((*handed_on(plain.schema, _own(plain)), (name, value)), stamped)
 
 
 def _has_arrived(plan: Node) -> bool:
