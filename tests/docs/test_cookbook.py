@@ -21,7 +21,8 @@ def test_there_are_enough_recipes() -> None:
 def test_a_recipe_has_all_its_parts(recipe: str) -> None:
     question, _, body = recipe.partition("\n")
     assert question.endswith("?")
-    assert "```csv " in body and "\n```sql\n" in body and "\n```result " in body
+    assert "```csv " in body or "```jsonl " in body
+    assert "\n```sql\n" in body and "\n```result " in body
     reason = body.rpartition("```\n")[2].strip()
     assert reason.endswith("."), "a recipe says at its end why it works"
 
