@@ -112,6 +112,7 @@ def main() -> None:
                 results[shape.name] = compare(
                     shape, engines, options.folder, options.rows, options.repeats
                 )
+                print(shape.name, results[shape.name], flush=True)
     finally:
         if flink is not None:
             flink.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from millstream.cli.preparing import prepare
-from millstream.spark.class_archive import ABANDONED, java_options
+from millstream.spark.class_archive import ABANDONED, is_begun, is_there, java_options
 from millstream.spark.java import find_java
 
 JAVA = find_java()
@@ -75,6 +75,14 @@ def test_settings_of_spark_or_no_folder_leave_java_as_it_is(
     folder.rmdir()
     folder.write_text("not a folder")
     assert java_options(JAVA) == ""
+
+
+def test_an_archive_is_begun_and_then_there(folder: Path) -> None:
+    assert not is_begun(JAVA) and not is_there(JAVA)
+    part_of(java_options(JAVA)).write_bytes(bytes(4096))
+    assert is_begun(JAVA) and not is_there(JAVA)
+    part_of(java_options(JAVA)).write_bytes(b"an archive")
+    assert is_there(JAVA)
 
 
 def test_prepare_says_what_is_there(folder: Path) -> None:

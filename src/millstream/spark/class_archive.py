@@ -43,6 +43,12 @@ def is_there(java: str) -> bool:
     return archive is not None and archive.exists()
 
 
+def is_begun(java: str) -> bool:
+    """Whether a process is writing the archive, or has stopped in the middle."""
+    archive = _archive(java)
+    return archive is not None and any(archive.parent.glob(f"{archive.stem}.*.part"))
+
+
 def _archive(java: str) -> Path | None:
     """Where the archive is, or will be; None where there cannot be one."""
     folder, home = private_folder("java"), Path(_find_spark_home())
