@@ -19,7 +19,7 @@ from rich.table import Table
 import millstream
 from bench.figures import FOLDER
 from bench.plots import draw
-from bench.writer import writing
+from bench.writer import write, writing
 from millstream.spark.session import make_session
 
 RATES = (1_000, 10_000, 100_000, 500_000)
@@ -28,6 +28,9 @@ HIGHER = (750_000, 1_000_000, 1_250_000, 1_500_000, 1_750_000, 2_000_000)
 
 WARM = 8.0
 """Seconds whose rows are not counted: code is loaded, and the first batches are large."""
+
+SOME, LONGEST = 1_000, 120.0
+"""Rows per second before anything is measured, and how long their first batch may take."""
 
 QUERIES = {
     "filter": (
@@ -100,9 +103,12 @@ def measure(spark: object, query: str, rate: int, seconds: float) -> Latency:
                     f"ts timestamp) ORDER BY ts SOURCE '{name}/*.parquet';"
                 )
             answer = db.execute(QUERIES[query])[-1]
+            for name in names:
+                write(folder / name, SOME, 0.1)
+            db.start()
+            _wait_for_a_batch(db)
             watch = Stopwatch(time.time() + WARM)
             answer.subscribe(watch.rows)
-            db.start()
             writers = [writing(folder / n, rate // len(names), seconds + WARM) for n in names]
             for writer in writers:
                 writer.join()
@@ -116,6 +122,13 @@ def measure(spark: object, query: str, rate: int, seconds: float) -> Latency:
         return Latency(query, rate, p50, p90, p99, highest, int(watch.counts.sum()), kept_up)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for_a_batch(db: millstream.Connection) -> None:
+    """Wait until Spark has begun and a batch is done, which does not count."""
+    until = time.monotonic() + LONGEST
+    while db.metrics().lag is None and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def picture(found: Sequence[Latency], folder: Path = FOLDER) -> None:

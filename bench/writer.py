@@ -29,8 +29,8 @@ def writing(folder: Path, rate: int, seconds: float) -> BaseProcess:
 
 
 def write(folder: Path, rate: int, seconds: float) -> None:
-    """Write a file every 20 ms. The rows of a file have come, evenly, since the one before it; it
-    gets its name when it is whole."""
+    """Write a file every 20 ms, behind those that are there. The rows of a file have come, evenly,
+    since the one before it; it gets its name when it is whole."""
     random = np.random.default_rng(len(folder.name))
     pool = {
         "item": random.integers(0, 10_000, 1 << 20),
@@ -38,7 +38,7 @@ def write(folder: Path, rate: int, seconds: float) -> None:
         "bidder": random.integers(0, 1_000_000, 1 << 20),
     }
     begun = time.time()
-    written = number = 0
+    written, number, first = 0, 0, len(list(folder.glob("*.parquet")))
     while (now := time.time()) < begun + seconds:
         many = int((now - begun) * rate) - written
         if many:
@@ -46,9 +46,9 @@ def write(folder: Path, rate: int, seconds: float) -> None:
             at = np.arange(written, written + many) & ((1 << 20) - 1)
             columns = {name: pa.array(values[at]) for name, values in pool.items()}
             columns["ts"] = pa.array(stamps).cast(pa.timestamp("us"))
-            part = folder / f".{number:08}.tmp"
+            part = folder / f".{first + number:08}.tmp"
             pq.write_table(pa.table(columns), part, compression="none", use_dictionary=False)
-            part.rename(folder / f"{number:08}.parquet")
+            part.rename(folder / f"{first + number:08}.parquet")
             written, number = written + many, number + 1
         ahead = begun + number * EVERY - time.time()
         if ahead < -LATE:

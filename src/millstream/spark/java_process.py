@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,25 +14,28 @@ from pyspark.java_gateway import launch_gateway
 
 from millstream.spark.home import lean_home
 
+ERROR_OUTPUT = 2
+"""The number of its file in every process."""
+
 
 def start_java(settings: Mapping[str, str], noise: Path | None, on_screen: bool) -> None:
-    """Start Java and Spark in it, unless this process has done so before.
+    """Start Java, unless this process has one already.
 
     What Java says, at its start and later, is for `noise`, or a file of its own; with `on_screen`
     it is seen on the error output. Nothing of it gets into results on standard output, and whoever
     reads these does not wait for Java, which may end later than this process.
     """
-    if SparkContext._gateway is not None:
+    if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
         return
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     if on_screen or os.environ.get("MILLSTREAM_DEBUG"):
-        SparkContext(conf=conf, gateway=_launched(conf, settings, sys.stderr))
+        SparkContext._ensure_initialized(gateway=_launched(settings, ERROR_OUTPUT))
         return
     with _log_file(noise) as log:
-        SparkContext(conf=conf, gateway=_launched(conf, settings, log))
+        SparkContext._ensure_initialized(gateway=_launched(settings, log.fileno()))
 
 
-def _launched(conf: SparkConf, settings: Mapping[str, str], log: IO[Any]) -> Any:
+def _launched(settings: Mapping[str, str], log: int) -> Any:
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     streams = {"stdout": log, "stderr": log}
     with _spark_home(settings["spark.master"].startswith("local")):
         return launch_gateway(conf, popen_kwargs=streams)
