@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, over, own, patterns, plots, strategies, windowed_operators
+from bench import figures, over, own, patterns, plots, strategies, synchronized, windowed_operators
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import REUSED_MEMORY, make_session
@@ -124,6 +124,7 @@ class Bench:
             "over": self._over,
             "own aggregates": self._own,
             "patterns": self._patterns,
+            "synchronized": self._synchronized,
             "many": self._many,
             "state": self._state,
             "small": self._smalls,
@@ -284,6 +285,12 @@ class Bench:
         self._note("patterns: a star of a million tuples", patterns.long_star())
         self._note("patterns: open attempts", patterns.open_attempts())
         self._note("patterns: through Spark", patterns.beside_sums(self._backlog, self.repeats))
+
+    def _synchronized(self) -> None:
+        """What is handed on, and what it costs, by how far the points are apart."""
+        for title, (view, query) in synchronized.QUERIES.items():
+            for name, cost in synchronized.costs(view, query).items():
+                self._note(f"synchronized: {title}, {name}", {**vars(cost)})
 
     def _many(self) -> None:
         """Fifty queries over one stream in one job, against the first of them alone."""
