@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millstream.algebra.expressions import Call, Case, Column, Expression, Literal
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, STRING
@@ -31,7 +33,7 @@ def bind_tagged(statement: CreateStreamOver, catalog: Catalog) -> TaggedStream:
     return TaggedStream(
         statement.name,
         tagged_relation(raw, keys, op, with_arrived=False),
-        to_sql(statement),
+        to_sql(replace(statement, replaces=False)),
         over=found.name,
         keys=keys,
         raw=raw,
