@@ -35,6 +35,7 @@ CASES = [
         'SELECT * FROM ℜ_minutes(s) AS x (a), R (t, "two words") [Now]',
         'SELECT * FROM R(s, minutes) AS x(a), R(t, "two words") [NOW]',
     ),
+    ("SELECT ℜ(s).a, R(t).* FROM R(s), R(t) u", "SELECT s.a, t.* FROM R(s), R(t) AS u"),
     (
         "register source temps (char room, int degrees) from port5501",
         "REGISTER SOURCE temps (room string, degrees int) FROM port5501",

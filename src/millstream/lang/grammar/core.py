@@ -267,6 +267,9 @@ class Core(Faults):
     def _parse_source_name(self) -> exp.Table:
         raise NotImplementedError
 
+    def _at_relation_of(self) -> bool:
+        raise NotImplementedError
+
     def refuse_window_clause(self, stream: str) -> None:
         raise NotImplementedError
 

@@ -17,6 +17,8 @@ from millstream.lang.nodes import Previous
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
 
+QUOTED = TokenType.IDENTIFIER
+
 _CALLS = (exp.Anonymous, exp.Filter, exp.Window, Previous)
 """What may have several columns: a point or an arrow behind it names one of them."""
 
@@ -120,6 +122,8 @@ class Expressions(Core):
 
     def _parse_column(self) -> exp.Expr | None:
         first, start = self._curr, self._index
+        if self._at_column_of_relation():
+            return self._parse_column_of_relation()
         column = super()._parse_column()
         if isinstance(column, exp.Dot) and isinstance(column.this, _CALLS):
             if isinstance(column.expression, exp.Identifier):
@@ -135,6 +139,28 @@ class Expressions(Core):
         parts = column.parts if isinstance(column, exp.Column) else []
         if not all(isinstance(part, (exp.Identifier, exp.Star)) for part in parts):
             self.fail("expected the name of a column after the point", self._prev)
+        return column
+
+    def _at_column_of_relation(self) -> bool:
+        """Whether `R(s).` comes next: a column of the entry `R(s)` of FROM, as of `s`."""
+        if not self._at_relation_of():
+            return False
+        kinds = [token.token_type for token in self._tokens[self._index + 3 : self._index + 5]]
+        return kinds == [TokenType.R_PAREN, TokenType.DOT]
+
+    def _parse_column_of_relation(self) -> exp.Expr:
+        """Take `R(s).column` or `R(s).*`."""
+        first = self._curr
+        self._advance(2)
+        table = self._identifier_expression(self.read_name(), self._prev.token_type == QUOTED)
+        self._advance(2)
+        if self._match(TokenType.STAR):
+            this: exp.Expr = self.expression(exp.Star())
+        else:
+            name = self.read_name("the name of a column after the point")
+            this = self._identifier_expression(name, name.token_type == QUOTED)
+        column = self.expression(exp.Column(this=this, table=table))
+        column.meta["span"] = (first.start, self._prev.end + 1)
         return column
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
