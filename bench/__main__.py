@@ -15,7 +15,17 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 
-from bench import figures, over, own, patterns, plots, strategies, synchronized, windowed_operators
+from bench import (
+    figures,
+    over,
+    own,
+    patterns,
+    plots,
+    reading,
+    strategies,
+    synchronized,
+    windowed_operators,
+)
 from bench.data import FILES, ROWS, make
 from bench.measure import Measured, middle, ours, source, sparks
 from millstream.spark.session import REUSED_MEMORY, make_session
@@ -110,6 +120,9 @@ class Bench:
             "backlog, sums": lambda: against(
                 "backlog, sums", self._backlog, SUMS, self._grouped, "update", 1.0
             ),
+            "read once": self._read_once,
+            "chain of views": self._chain,
+            "one key": lambda: self._note("one key of a result", reading.one_key(self.spark)),
             "join": lambda: against("join", two, JOIN, self._joined, "append", 2.0, turns=(1, 1)),
             "range window": lambda: flat("range window", one, GROUPED, 1_000),
             "rows window": lambda: flat("rows window", one, BY_ROWS, 1_000, ""),
@@ -291,6 +304,19 @@ class Bench:
         for title, (view, query) in synchronized.QUERIES.items():
             for name, cost in synchronized.costs(view, query).items():
                 self._note(f"synchronized: {title}, {name}", {**vars(cost)})
+
+    def _read_once(self) -> None:
+        """Sums of which nobody reads the changes, in one batch and in batches of a million rows."""
+        for rows, files in ((ROWS, FILES), (WIDE, 1)):
+            name = f"result that is read, batches of {rows:,}"
+            self.files, self.batch = files, rows
+            self._against_spark(name, self._one, reading.SUMS, self._grouped, "update", 1.0)
+
+    def _chain(self) -> None:
+        """Ten views on views against the same query written flat."""
+        for kind, pair in (("streams", reading.chain()), ("relations", reading.relations())):
+            found = reading.against_flat(self._one, pair, self.repeats)
+            self._note(f"a chain of views that are {kind}", found)
 
     def _many(self) -> None:
         """Fifty queries over one stream in one job, against the first of them alone."""
