@@ -27,10 +27,10 @@ VIEWS = 10
 def chain(form: str = "STREAMED") -> tuple[str, str]:
     """Views on views, and the same query written flat: each adds a column and takes few rows
     away."""
-    views = ["CREATE STREAM v0 AS SELECT Istream(item, price, bidder, 0 AS s) FROM bids [Now];"]
+    views = ["CREATE STREAM v0 AS SELECT item, price, bidder, 0 AS s FROM bids;"]
     views += [
-        f"CREATE STREAM v{i} AS SELECT Istream(item, price, bidder, s + item % {i + 1} AS s) "
-        f"FROM v{i - 1} [Now] WHERE price > {i / 10};"
+        f"CREATE STREAM v{i} AS SELECT item, price, bidder, s + item % {i + 1} AS s "
+        f"FROM v{i - 1} WHERE price > {i / 10};"
         for i in range(1, VIEWS)
     ]
     grouped = f"SELECT {form} item, sum(s) AS s, count(*) AS n, sum(price) AS total FROM {{}}"

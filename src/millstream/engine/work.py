@@ -33,7 +33,7 @@ from millstream.engine.rereading import Rereading
 from millstream.engine.sending import Sender
 from millstream.engine.states import StateStore, rows_in
 from millstream.engine.trail import Mark
-from millstream.operators import Exchange, SkewSplit, Tagged
+from millstream.operators import Exchange, SkewSplit, Stored, Tagged
 from millstream.plan.graph import Graph
 
 
@@ -213,7 +213,7 @@ class Work:
                 yield Answer(name, level.output(root))
         for root in self.job.materialized_roots.values():
             if graph.level[root] == number:
-                level.output(root)
+                level.output(root.keeper if isinstance(root, Stored) else root)
 
     def _sent(self, box: Node, bucket: int, changes: Changes, turn: int) -> Iterator[Message]:
         for landing in self.job.graph.landings[box]:

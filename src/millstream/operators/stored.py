@@ -70,6 +70,15 @@ class Stored(Node):
         """Whether the content is read from the state of an operator below."""
         return self.input.can_snapshot and self.is_read_last
 
+    @cached_property
+    def keeper(self) -> Node:
+        """The operator that keeps the content: this one, or the one below that shows it. What
+        stands between them is evaluated when somebody reads."""
+        node: Node = self.input if self.is_shown else self
+        while node.row_by_row:
+            node = node.inputs[0]
+        return node
+
     def recalled(self, load: Load, span: Span) -> State:
         """Its state; the rows that were read from below, or kept otherwise, when that was carried
         out in another way."""
