@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from millstream.algebra.node import Node
 from millstream.catalog import kind_of
 from millstream.database.contents import Contents
+from millstream.database.explaining_reads import how_read
 from millstream.database.serving import how_served
 from millstream.engine.holdings import Held
 from millstream.engine.job import Job
@@ -74,6 +75,9 @@ class Explainer:
             return f"-- {query.name}: {query.form}, {title}\n{body}"
         notes = [f"-- {notice.render()}" for notice in query.notices]
         notes += [f"-- {line}" for line in how_served(query.plan, self.settings)]
+        if stage == "physical":
+            read = how_read(query, self.queries, self.settings, self.held)
+            notes += [f"-- {line}" for line in read]
         return "\n".join([f"-- {query.name}: {query.form}, {title}", *notes, body])
 
     def legend(self, queries: Iterable[Query], stage: str = "optimized") -> str:
