@@ -71,10 +71,11 @@ class Snapshot:
         root = self.job.materialized_roots[name]
         beat, stored = self._beat(root), _stored(root)
         level = self.job.graph.level[root]
-        marks = [stored.remembers_from(self._load(level, bucket)) for bucket in range(self.buckets)]
-        if None in marks or stored.is_read_last:
+        found = (stored.remembers_from(self._load(level, bucket)) for bucket in range(self.buckets))
+        marks = [mark for mark in found if mark is not None]
+        if not marks or stored.is_read_last:
             return beat
-        begins = max(mark for mark in marks if mark is not None)
+        begins = max(marks)
         return min(beat, max(begins, beat - stored.state_layout.history))
 
     def content(
@@ -107,7 +108,10 @@ class Snapshot:
         """The states of a bucket; chunks that were loaded before are not loaded again."""
         at = level, bucket
         if at not in self._states:
-            found = self.states.read(level, bucket, self.last.number)
+            try:
+                found = self.states.read(level, bucket, self.last.number)
+            except (KeyError, DamagedState) as gone:
+                raise Moved from gone
             self._states[at] = {
                 name: {part: self._known(value) for part, value in state.items()}
                 for name, state in found.items()
