@@ -7,7 +7,7 @@ import pytest
 
 from laws.scale import SCALE
 from laws.test_over import comparable, numbers, tuples
-from laws.test_sequences import SOURCES, cells_of, of_stream, write
+from laws.test_sequences import SOURCES, cells_of, of_stream, write, write_modifications
 from oracle.generate_recognize import shuffled
 from oracle.generate_sequences import random_query, written
 from oracle.over import admitted
@@ -23,6 +23,7 @@ def test_generated_sequences_on_spark(spark, seed: int, tmp_path: Path) -> None:
     rng, slack = Random(800 + seed), (0, 2)[seed % 2]
     rows = shuffled(rng, cells_of(rng), slack)
     write(rows, tmp_path)
+    write_modifications([], tmp_path)
     queries = [random_query(rng) for _ in range(QUERIES)]
     asked = [
         f"SELECT {written(query, 't AS s', ('ts',)) if at % 4 == 3 else written(query, 's')}"

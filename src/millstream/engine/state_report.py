@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from millstream.algebra.node import Node
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.engine.holdings import Held, Holding
-from millstream.operators import Stored
+from millstream.operators import Rematch, Stored
+from millstream.operators.rematch import searched
 from millstream.plan.annotate import line_of, outline, shortened
 from millstream.plan.bounds import bound
 
@@ -31,6 +32,7 @@ def state_report(roots: Sequence[Node], held: Held | None) -> str:
         elsewhere = "" if node.state_parts else ", read from the state below"
         lines.append(shortened(line_of(node, 0), LONGEST) + elsewhere)
         lines += [_line(row, widths, held) for row in _rows(node, held)]
+        lines += _searched(node, held)
     return "\n".join([*lines, _sum(nodes, held)])
 
 
@@ -52,6 +54,18 @@ def _rows(node: Node, held: Held | None) -> Iterator[tuple[str, ...]]:
     for (name, part), holding in held.found.items() if held is not None else ():
         if name == node.state_name and part not in known:
             yield f"{part}, to be taken over", "", "what was left", _amount(holding)
+
+
+def _searched(node: Node, held: Held | None) -> Iterator[str]:
+    """How many rows a pattern over a relation has searched for each change of it."""
+    if held is None or not isinstance(node, Rematch):
+        return
+    states = (states[node.state_name] for states in held.states if node.state_name in states)
+    found = [searched(state) for state in states]
+    instants, rows = sum(i for i, _ in found), sum(r for _, r in found)
+    if instants:
+        many = f"{instants:,} instant{'' if instants == 1 else 's'} of partitions"
+        yield f"  -- {many} at which rows changed: {rows / instants:,.1f} rows searched for each"
 
 
 def _line(row: Sequence[str], widths: Sequence[int], held: Held | None) -> str:

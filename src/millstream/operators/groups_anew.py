@@ -101,10 +101,22 @@ class GroupsAnew(Node):
         run = OrderedRun.of(known, self.grouped_by, events.starts, events.ends)
         moments = Moments.of(run.partition, run.instants, run.partitions)
         rows, group = self._rows_of(index, changes, run)
-        rows, moment = _present(rows, group, moments, self._places)
+        more, out = self._anew(state, run, moments, rows, group, span)
+        return {**parts, **more}, out
+
+    def _anew(
+        self,
+        state: State,
+        run: OrderedRun,
+        moments: Moments,
+        rows: Changes,
+        group: np.ndarray,
+        span: Span,
+    ) -> tuple[dict[str, Part], Changes]:
+        """The parts of the state that follow from the rows of groups, and what has changed."""
+        rows, moment = present(rows, group, moments, self._places)
         found, columns, failed = self._given(rows, moment, moments, span)
-        if failed.num_rows:
-            parts[FAILED] = failed
+        parts: dict[str, Part] = {FAILED: failed} if failed.num_rows else {}
         parts["shown"], out = self._show(state, run, moments, found, columns)
         return parts, out
 
@@ -213,7 +225,7 @@ class GroupsAnew(Node):
 Places = Callable[[Changes, np.ndarray], np.ndarray]
 
 
-def _present(
+def present(
     rows: Changes, group: np.ndarray, moments: Moments, places_of: Places
 ) -> tuple[Changes, np.ndarray]:
     """The rows that are there at every moment of their group, in their order, and the moment of

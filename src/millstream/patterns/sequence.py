@@ -257,6 +257,13 @@ class Sequence:
         """The row that decides every match, or −1 if time does, and the instant."""
         return matches[:, 0], matches[:, 3]
 
+    def decided_by(self, matches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The last row of every match, behind which the search goes on, and the furthest one that
+        was looked at; −1 where a limit of time has to do with it, which is not in a row."""
+        complete = (matches[:, 2] == len(self.elements)) & (not self.timeouts)
+        last = matches[:, OUT + 2 * len(self.elements) - 1]
+        return np.where(complete, last, -1), np.where(complete, matches[:, 0], -1)
+
     def rows_of(self, matches: np.ndarray, place: tuple[str, bool]) -> np.ndarray:
         """The first or last tuple of an element in every match; −1 where it has none."""
         return matches[:, OUT + 2 * self._index(place[0]) + place[1]]
