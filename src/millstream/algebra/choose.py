@@ -83,7 +83,7 @@ class _Layout:
     def at(self, constant: Any, changes: Changes) -> Changes:
         n = self.number.get(constant)
         if n is None:
-            return changes.slice(0, 0)
+            return changes.pick(self.order[:0])
         start, stop = int(self.starts[n]), int(self.starts[n + 1])
         if self.moved is not None and self.moved[0] is changes:
             return self.moved[1].slice(start, stop)
