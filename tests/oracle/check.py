@@ -194,6 +194,7 @@ def check_non_retroactive(script: Script, query: Query) -> None:
     is_base = any(stream.name == first.of for stream in script.streams)
     slides = first.window is not None and (first.window.slide or first.window.has_bounds)
     kinds = {join.kind for join in query.joins}
+    is_base = is_base and first.sync is None
     if len(others) != 1 or not is_base or slides or not kinds <= {"inner", "left"}:
         raise SpecError("a table that is not retroactive joins one stream")
 

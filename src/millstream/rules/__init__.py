@@ -21,6 +21,7 @@ from millstream.rules.prune_columns import prune_columns
 from millstream.rules.pull_distinct_above_join import pull_distinct_above_join
 from millstream.rules.pull_filter_above_window import pull_filter_above_window
 from millstream.rules.pull_negation_above_join import pull_negation_above_join
+from millstream.rules.pull_sync_above_join import pull_sync_above_join
 from millstream.rules.pull_tagger_above_filter import pull_tagger_above_filter
 from millstream.rules.push_condition_below_join import push_condition_below_join
 from millstream.rules.push_distinct_below_join import push_distinct_below_join
@@ -35,6 +36,7 @@ from millstream.rules.push_filter_below_window import push_filter_below_window
 from millstream.rules.push_filter_into_clock import push_filter_into_clock
 from millstream.rules.push_filter_into_source import push_filter_into_source
 from millstream.rules.push_negation_below_join import push_negation_below_join
+from millstream.rules.push_sync_below_join import push_sync_below_join
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
@@ -81,6 +83,8 @@ COSTED: tuple[Rule, ...] = (
     push_distinct_below_join,
     pull_distinct_above_join,
     push_distinct_below_negation,
+    pull_sync_above_join,
+    push_sync_below_join,
 )
 """Laws that pay in one plan and cost in another: whoever knows what plans cost applies them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from millstream.algebra.expressions import Literal
@@ -11,7 +12,7 @@ from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN
 from millstream.catalog import Catalog, Filled, Stream, View, kind_of
 from millstream.errors import MillstreamError
-from millstream.operators import Filter, Project, Ticks, UnionAll
+from millstream.operators import Filter, Instants, Scan, Ticks, UnionAll
 
 CLOCK_STREAM = "clockStr"
 FALSE = Literal(False, BOOLEAN)
@@ -64,4 +65,5 @@ def _domain_of(stream: Stream | View) -> Domain | None:
 
 def time_of(plan: Node) -> Node:
     """No rows of a plan, only its time."""
-    return Filter(FALSE, Project((), plan))
+    bare = replace(plan, columns=()) if isinstance(plan, Scan) else Instants(None, 1, plan)
+    return Filter(FALSE, bare)
