@@ -42,6 +42,8 @@ OUT = 4
 partition, how many elements it has reached, less than all of them if its time ran out, and the
 instant at which it is decided. That is the furthest row that was looked at for it or before it."""
 
+_GOES_ON, _STOPPED, _FAILED, _COMPLETE = range(4)
+
 LONG_AGO = -(1 << 63)
 
 TALLY = int(Op.TALLY)
@@ -137,15 +139,19 @@ def search(rows, pattern, skips, closed, now, todo, place, state, kept, live_fro
     attempt = _attempt(last + 1, tallies)
     found, matches = np.empty((64, OUT + 3 * (last + 1) + 2 * tallies), np.int64), 0
     missing, waiting = np.empty((len(todo), 4), np.int64), 0
-    counts = attempt.counts
+    counts, registers = attempt.counts, attempt.registers
+    mask, ts, within = rows.mask, rows.ts, pattern.within
+    stars, bounds, plain = pattern.stars, pattern.bounds, _plain(pattern)
+    index, moves, position = skips.index, skips.moves, rows.position
     tests, again = 0, 0
     for p in todo:
         begin, end = rows.starts[p], rows.starts[p + 1]
         i, seen, limit = place[p, 0], place[p, 1], place[p, 2]
         j, going, live, sure = _take_up(rows, state[p], begin, end, attempt)
+        stopped = False
         while True:
             tests_before, again_before, seen_before = tests, again, seen
-            late = going and pattern.within >= 0 and _is_late(rows, pattern, i, end, now, attempt)
+            late = going and within >= 0 and _is_late(rows, pattern, i, end, now, attempt)
             if i >= end and not late and not (closed and going):
                 break
             good = reason = CONDITION
@@ -171,22 +177,36 @@ def search(rows, pattern, skips, closed, now, todo, place, state, kept, live_fro
                         limit,
                         attempt,
                     )
+            elif plain[j] and not stopped:
+                outcome, i, j, going, sure, seen, more, once_more = _run(
+                    mask, ts, stars, bounds, plain, within, i, end, j, going, sure, seen,
+                    registers, counts,
+                )  # fmt: skip
+                tests += more
+                again += once_more
+                if tallies > 0:
+                    _number(pattern.tally, counts, attempt.numbers)
+                stopped = outcome == _STOPPED
+                if outcome == _GOES_ON or stopped:
+                    continue
+                good = outcome == _COMPLETE
             else:
+                stopped = False
                 tests += 1
                 again += i < seen
                 seen = max(seen, i + 1)
                 if _takes(rows, pattern, i, j, attempt):
                     going = True
-                    sure = sure if (rows.mask[i] >> SURE) & 1 else min(sure, j)
-                    good = j == last and not pattern.stars[j]
+                    sure = sure if (mask[i] >> SURE) & 1 else min(sure, j)
+                    good = j == last and not stars[j]
                     if not good:
-                        j += not pattern.stars[j]
+                        j += not stars[j]
                         i += 1
                         continue
                 elif attempt.missing[0] >= 0:
                     break
                 elif counts[j] > 0:
-                    tests += pattern.bounds[last + 1 + j] < pattern.bounds[last + 2 + j]
+                    tests += bounds[last + 1 + j] < bounds[last + 2 + j]
                     good = _final(rows, pattern, j, attempt)
                     if attempt.missing[0] >= 0:
                         break
@@ -207,9 +227,13 @@ def search(rows, pattern, skips, closed, now, todo, place, state, kept, live_fro
                 _reset(attempt)
                 j, sure = 0, last + 1
             else:
-                i, j, sure = _restart(
-                    rows, pattern.tally, skips, reason, i, end, live, j, sure, attempt
+                move, i, j, sure = _restart(
+                    mask, position, index, moves, reason, i, end, live, j, sure, registers, counts
                 )
+                if move >= 0:
+                    _take_over(moves[move], pattern.tally, attempt)
+                else:
+                    _reset(attempt)
             going = j > 0 or counts[0] > 0
         if attempt.missing[0] < 0:
             live_from[p] = _leave(
@@ -227,6 +251,78 @@ def search(rows, pattern, skips, closed, now, todo, place, state, kept, live_fro
     counters[0] += tests
     counters[1] += again
     return found[:matches], missing[:waiting]
+
+
+@native
+def _plain(pattern):
+    """The elements that look at the row under test and its neighbours only, and count nothing but
+    rows."""
+    elements = len(pattern.stars)
+    found = np.empty(elements, np.bool_)
+    for j in range(elements):
+        found[j] = pattern.bounds[j] == pattern.bounds[j + 1]
+    for t in range(len(pattern.tally)):
+        if pattern.tally[t, 1] != ROWS:
+            found[pattern.tally[t, 0]] = False
+    return found
+
+
+@native
+def _number(tally, counts, numbers):
+    """How many rows the elements have that are counted by rows."""
+    for t in range(len(tally)):
+        if tally[t, 1] == ROWS:
+            numbers[t] = counts[tally[t, 0]]
+
+
+@native
+def _run(
+    mask, ts, stars, bounds, plain, within, i, end, j, going, sure, seen, registers, counts
+):  # fmt: skip
+    """Take rows as long as elements are plain: nothing but arrays, which costs the least.
+
+    Gives how it ends: it goes on behind the rows that are there, too late or at an element that is
+    not plain; it has stopped at a star of which something is asked when it ends, and the row is
+    not yet tested; the attempt has failed by the row; or it is complete. Then where it is, and how
+    many tests there were, and of rows that were looked at again.
+    """
+    last, tests, again = len(counts) - 1, 0, 0
+    while i < end and plain[j]:
+        if going and within >= 0 and ts[i] > ts[registers[0]] + within:
+            break
+        if (mask[i] >> j) & 1:
+            tests += 1
+            again += i < seen
+            seen = max(seen, i + 1)
+            registers[2 * j + 1] = i
+            if counts[j] == 0:
+                registers[2 * j] = i
+            counts[j] += 1
+            going = True
+            if not (mask[i] >> SURE) & 1:
+                sure = min(sure, j)
+            if stars[j]:
+                i += 1
+            elif j < last:
+                i += 1
+                j += 1
+            else:
+                return _COMPLETE, i, j, going, sure, seen, tests, again
+            continue
+        if counts[j] > 0 and bounds[last + 1 + j] < bounds[last + 2 + j]:
+            return _STOPPED, i, j, going, sure, seen, tests, again
+        tests += 1
+        again += i < seen
+        seen = max(seen, i + 1)
+        if counts[j] > 0:
+            if j == last:
+                return _COMPLETE, i, j, going, sure, seen, tests, again
+            j += 1
+        elif going:
+            return _FAILED, i, j, going, sure, seen, tests, again
+        else:
+            i += 1
+    return _GOES_ON, i, j, going, sure, seen, tests, again
 
 
 @native
@@ -419,33 +515,30 @@ def _floor(skips, end, j, sure, registers, counts):
 
 
 @native
-def _restart(rows, tally, skips, reason, i, end, live, j, sure, attempt):
-    """Where the next attempt goes on, and at which element, and how many spans of it are sure."""
-    registers, counts = attempt.registers, attempt.counts
+def _restart(mask, position, index, moves, reason, i, end, live, j, sure, registers, counts):
+    """By which move the next attempt takes over from this one, −1 if it begins anew; where it goes
+    on, and at which element, and how many spans of it are sure."""
     elements, taken = len(counts), 1 if counts[j] > 0 else 0
     level = min(sure, j + taken)
     if level == j + taken and reason == CONDITION and i < end:
-        level += (rows.mask[i] >> SURE) & 1
-    lines = skips.index[reason, taken, j, level]
+        level += (mask[i] >> SURE) & 1
     row = i
-    for at in range(lines[0], lines[1]):
-        move = skips.moves[at]
-        span = move[0]
+    for at in range(index[reason, taken, j, level, 0], index[reason, taken, j, level, 1]):
+        span, offset = moves[at, 0], moves[at, 1]
         if span == NEXT:
             row = registers[0] + 1
         elif span < 0:
             row = i if span == HERE else min(i + 1, end)
-        elif counts[span] > (0, 2, 1)[move[1]]:
-            row = _row_of(registers, span, move[1])
-            if move[2] != NEXT and _is_there(rows.position, registers, live, row, span, move[1]):
-                row = i if move[2] == HERE else registers[2 * move[2]]
-                _take_over(move, tally, attempt)
-                return row, move[3], elements if sure == elements else 0
+        elif counts[span] > (2 if offset == 1 else 1 if offset == 2 else 0):
+            row = _row_of(registers, span, offset)
+            goes_on = moves[at, 2]
+            if goes_on != NEXT and _is_there(position, registers, live, row, span, offset):
+                row = i if goes_on == HERE else registers[2 * goes_on]
+                return at, row, moves[at, 3], elements if sure == elements else 0
         else:
             continue
         break
-    _reset(attempt)
-    return max(row, live), 0, elements
+    return -1, max(row, live), 0, elements
 
 
 @inlined
