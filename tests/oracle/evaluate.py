@@ -68,7 +68,9 @@ def remember(world: World, name: str, query: AnyQuery) -> Timeline:
     timeline = world.relation(query)
     match form_of(world.script, query):
         case "stream":
-            world.streams[name] = stream_of(timeline, query.output or "istream")
+            run = world.run_of(query)
+            active = frozenset() if run is None else run.active(query)
+            world.streams[name] = stream_of(timeline, query.output or "istream", active)
         case "relation":
             world.relations[name] = timeline
     return timeline

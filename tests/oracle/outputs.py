@@ -1,16 +1,19 @@
 """Relation to stream: Istream, Dstream, Rstream, and the tagged stream (semantics §5)."""
 
 from collections import Counter
+from collections.abc import Set
 
 from .facts import Fact, Timeline, rank
 from .spec import Row
 from .windows import Element
 
 
-def stream_of(timeline: Timeline, operator: str) -> list[Element]:
-    """The elements of Istream, Dstream or Rstream, numbered in their order."""
+def stream_of(timeline: Timeline, operator: str, active: Set[int]) -> list[Element]:
+    """The elements of Istream, Dstream or Rstream, numbered in their order.
+
+    `active` are the instants at which Rstream tells the relation.
+    """
     elements: list[Element] = []
-    active = {at for at, _ in timeline.changes()}
     for at, before, now in timeline.pairs():
         match operator:
             case "istream":

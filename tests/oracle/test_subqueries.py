@@ -89,10 +89,11 @@ def test_exists_with_a_correlation():
     assert set(result(where(Exists(of_r(where=SAME), True), "complete"), s, r)) == {(1,), (None,)}
 
 
-def test_a_filter_does_not_change_the_tuple():
-    # r has another 1 at 3, when the first leaves: the row of s neither enters nor leaves.
+def test_the_window_of_a_subquery_makes_instants_active():
+    # r has another 1 at 3, when the first leaves, and one more at 4; there is no 5.
     s, r = numbers((1, 1)), numbers((1, 1), (1, 3), (1, 4), name="r")
-    assert result(where(InQuery(HERE, of_r(lasting(1))), "rstream"), s, r) == ((1, (1,)),)
+    found = result(where(InQuery(HERE, of_r(lasting(1))), "rstream"), s, r)
+    assert found == ((1, (1,)), (3, (1,)), (4, (1,)))
 
 
 def test_rows_filtered_by_in_keep_their_arrival():
@@ -177,11 +178,11 @@ def test_a_correlation_by_inequality():
     assert set(result(query, s, r)) == {(1, 0), (2, 1)}
 
 
-def test_a_value_that_stays_makes_no_new_tuple():
+def test_a_value_that_stays_is_told_again():
     # Of r, 1 leaves and 2 enters at 3: the count stays 1. At 4 it becomes 2.
     s, r = numbers((7, 1)), numbers((1, 1), (2, 3), (3, 4), name="r")
     query = Query("s", (A, Item(count_of_r(window=lasting(1)), "n")), output="rstream")
-    assert result(query, s, r) == ((1, (7, 1)), (4, (7, 2)))
+    assert result(query, s, r) == ((1, (7, 1)), (3, (7, 1)), (4, (7, 2)))
 
 
 def test_subqueries_under_or_and_case():

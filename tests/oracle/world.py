@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .facts import Fact, Timeline
-from .forms import STREAM_OPERATORS, bases_of, domain_of, is_stream, leaves_of
+from .forms import (
+    STREAM_OPERATORS,
+    bases_of,
+    domain_of,
+    is_stream,
+    leaves_of,
+    table_of,
+    view_of,
+)
 from .infer import Catalog, own_columns, source_columns
 from .joins import Moment
 from .outputs import stream_of
@@ -198,8 +207,49 @@ class Run:
             return self.world.streams[leaf.of]
         if id(leaf.of) not in self.elements:
             operator = leaf.of.output if leaf.of.output in STREAM_OPERATORS else "istream"
-            self.elements[id(leaf.of)] = stream_of(self.timeline(leaf.of), operator)
+            found = self.timeline(leaf.of), operator, self.active(leaf.of)
+            self.elements[id(leaf.of)] = stream_of(*found)
         return self.elements[id(leaf.of)]
+
+    def active(self, query: AnyQuery) -> frozenset[int]:
+        """The active instants of a query, by semantics §5.
+
+        An element or row enters or leaves one of its windows and tables, those of relational views
+        too; a table without retroaction does not count. And every multiple of the slide of a window
+        by time.
+        """
+        leaves = list(self.windows_and_tables(query))
+        found: set[int] = set()
+        before: list[set] = [set() for _ in leaves]
+        for at in self.instants(list(leaves_of(self.world.script, query))):
+            now = [{fact.identity for fact in self.facts(leaf, at)} for leaf in leaves]
+            if now != before:
+                found.add(at)
+            before = now
+        for leaf in leaves:
+            if self.is_stream(leaf) and leaf.window is not None:
+                found |= set(self.multiples(leaf.window))
+        return frozenset(found)
+
+    def windows_and_tables(self, query: AnyQuery) -> Iterator[Source]:
+        script = self.world.script
+        for leaf in leaves_of(script, query):
+            view = None if self.is_stream(leaf) else view_of(script, leaf.of)
+            table = table_of(script, leaf.of)
+            if view is not None:
+                yield from self.windows_and_tables(view)
+            elif table is None or table.is_static or table.retroactive:
+                yield leaf
+
+    def multiples(self, window: Window) -> range:
+        """The instants of the query's time at which a window by time slides."""
+        every = {"hop": window.slide, "tumble": window.range}.get(window.kind)
+        if window.kind in ("range", "unbounded"):
+            every = window.slide
+        if every is None:
+            return range(0)
+        first = self.begin + (window.offset - self.begin) % every
+        return range(first, self.end + 1, every)
 
     def instants(self, leaves: list[Source]) -> list[int]:
         """Every instant of the query's time, or, where those are many, enough of them."""
@@ -212,6 +262,10 @@ class Run:
             elif self.is_stream(leaf):
                 window = leaf.window or Window("unbounded")
                 points |= turning_points(window, self.elements_of(leaf))
+                points |= set(self.multiples(window))
             else:
                 points |= set(self.world.relations[leaf.of].instants)
+                view = view_of(self.world.script, leaf.of)
+                if view is not None:
+                    points |= set(self.instants(list(leaves_of(self.world.script, view))))
         return sorted(point for point in points if self.begin <= point <= self.end)

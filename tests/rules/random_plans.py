@@ -20,6 +20,7 @@ from millstream.algebra.frame import Frame, Units
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import BOOLEAN, DOUBLE
+from millstream.bind.queries.active import rstream
 from millstream.database import Database
 from millstream.engine.job import Job
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
@@ -37,7 +38,6 @@ from millstream.operators import (
     Project,
     Range,
     Rows,
-    Rstream,
     SemiJoin,
     Tagged,
     Unbounded,
@@ -95,7 +95,7 @@ class Maker(Relations):
         relation = self.relation(self.rng.randint(1, 4)) if special is None else special()
         if relation.is_stream:
             return relation
-        shape = self.rng.choice((None, None, Istream, Dstream, Rstream, Rstream))
+        shape = self.rng.choice((None, None, Istream, Dstream, rstream, rstream))
         return relation if shape is None else shape(relation)
 
     def for_reduce_unbounded_to_now(self) -> Node:
@@ -103,7 +103,7 @@ class Maker(Relations):
         return Istream(self.row_by_row(lambda s: Range(3, s) if bounded else Unbounded(s)))
 
     def for_stream_now_as_elements(self) -> Node:
-        return Rstream(self.row_by_row(lambda stream: Now(stream)))
+        return rstream(self.row_by_row(lambda stream: Now(stream)))
 
     def for_order_joins(self) -> Node:
         """Several small windows, joined one after the other."""
@@ -278,7 +278,7 @@ class Maker(Relations):
         return self.tested(self.tested(self.relation(1)))
 
     def for_push_filter_below_istream(self) -> Node:
-        shape = self.rng.choice((Istream, Dstream, Rstream))
+        shape = self.rng.choice((Istream, Dstream, rstream))
         return self.windowed(self.tested(shape(self.relation(0))))
 
     def row_by_row(self, window: Callable[[Node], Node]) -> Node:

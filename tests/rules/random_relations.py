@@ -22,6 +22,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTEGER, STRING
+from millstream.bind.queries.active import rstream
 from millstream.database import Database
 from millstream.operators import (
     AntiJoin,
@@ -43,7 +44,6 @@ from millstream.operators import (
     Range,
     RangeSlide,
     Rows,
-    Rstream,
     SemiJoin,
     Session,
     SingleJoin,
@@ -166,7 +166,7 @@ class Relations:
 
     def derived(self, depth: int) -> Node:
         """A window on a stream that comes from a relation."""
-        shape = self.rng.choice((Istream, Istream, Dstream, Rstream))
+        shape = self.rng.choice((Istream, Istream, Dstream, rstream))
         stream = shape(self.relation(depth))
         if self.rng.random() < 0.5:
             stream = self.tested(stream)

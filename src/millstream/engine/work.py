@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from millstream.algebra.changes import Changes
-from millstream.algebra.node import Node
+from millstream.algebra.node import BROADCAST, Node
 from millstream.algebra.time import DAWN, Span
 from millstream.connect.source import Source
 from millstream.engine.clock import Clock, Header
@@ -201,6 +201,8 @@ class Work:
                 yield from self._sent_through(exchange, level)
 
     def _sent_through(self, exchange: Exchange, level: Level) -> Iterator[Message]:
+        if level.bucket and self.job.graph.distributions[exchange.input] == BROADCAST:
+            return
         out = level.output(exchange.input)
         for box, bucket, part in self.sender.parts(exchange, out, level.bucket):
             yield from self._sent(box, bucket, part, level.bucket)

@@ -1,5 +1,6 @@
 """The operators, one file each; OPERATORS lists them."""
 
+from millstream.operators.active import Active
 from millstream.operators.anti_join import AntiJoin
 from millstream.operators.begin import Begin
 from millstream.operators.coalesce import Coalesce
@@ -34,6 +35,7 @@ from millstream.operators.rematch import Rematch
 from millstream.operators.retime import Retime
 from millstream.operators.retract import Retract
 from millstream.operators.rows import Rows
+from millstream.operators.rstream import Rstream
 from millstream.operators.scan import Scan
 from millstream.operators.semi_join import SemiJoin
 from millstream.operators.session import Session
@@ -47,7 +49,7 @@ from millstream.operators.table_scan import TableScan
 from millstream.operators.tagged import Tagged
 from millstream.operators.tagger import Tagger
 from millstream.operators.ticks import Ticks
-from millstream.operators.to_stream import Dstream, Elements, Istream, Rstream
+from millstream.operators.to_stream import Dstream, Elements, Istream
 from millstream.operators.top_k import TopK
 from millstream.operators.union_all import UnionAll
 from millstream.operators.windows import Now, Range, Unbounded
@@ -101,6 +103,7 @@ OPERATORS = (
     Rematch,
     Istream,
     Dstream,
+    Active,
     Rstream,
     Elements,
     Tagged,

@@ -1,4 +1,4 @@
-"""Istream, Dstream, Rstream: from relations back to streams."""
+"""Istream, Dstream, Elements: from relations back to streams, row by row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from millstream.algebra.facts import Columns
 from millstream.algebra.identity import identity_of_elements
 from millstream.algebra.lifetime import Lifetime, elements
 from millstream.algebra.node import Distribution, Node, Step
-from millstream.algebra.state_parts import Extent, StatePart, Structure, ending
+from millstream.algebra.state_parts import StatePart, ending
 from millstream.algebra.time import Span
 from millstream.columns.order import is_among
 from millstream.state.chunks import Log, State
-from millstream.state.events import Events, add_up, net, summed, unfold
+from millstream.state.events import net, summed, unfold
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Differences(Node):
         every = events.merged()
         sure, doubtful = self._sort_apart(every)
         sure = sure.take(np.repeat(np.arange(len(sure)), np.abs(sure.weight)))
-        return {"due": due}, _elements(
+        return {"due": due}, as_elements(
             Changes.concat([sure, self._net(doubtful)], self.input_schema)
         )
 
@@ -91,41 +91,6 @@ class Dstream(Differences):
 
 
 @dataclass(frozen=True, eq=False)
-class Rstream(Node):
-    """`Rstream(R)`: all of R(τ), at every instant at which some row enters or leaves R.
-
-    State: the content of R. Cost: the content at every active instant, which is the output.
-    """
-
-    follows_content: ClassVar[bool] = True
-
-    is_stream: ClassVar[bool] = True
-    key: ClassVar[None] = None  # type: ignore[assignment]
-    reach: ClassVar[int] = 1  # type: ignore[assignment]
-    state_parts: ClassVar[tuple[StatePart, ...]] = (
-        StatePart("content", "rows of the relation", Structure.LIST, Extent.ROWS),
-        ending(),
-    )
-
-    input: Node
-
-    def lives(self, given: Lifetime) -> Lifetime:
-        return elements()
-
-    @property
-    def required_distribution(self) -> Distribution:
-        return ()
-
-    def step(self, state: State, changes: Changes, span: Span) -> Step:
-        due, events = unfold(state.get("due", Log()), changes, span, self.state_layout)
-        content: Log = state.get("content", Log())
-        rows = Changes.concat([*content.all(), changes], self.schema)
-        found = settle(_expand(rows, active_instants(events, self.input.is_consolidated)))
-        rest = compact(rows.keep(rows.exp > span.end))
-        return {"due": due, "content": Log().append(rest, rest.exp)}, _elements(found)
-
-
-@dataclass(frozen=True, eq=False)
 class Elements(Node):
     """The rows of a relation whose rows are present at one instant only, as a stream.
 
@@ -152,20 +117,8 @@ class Elements(Node):
         return state, changes
 
 
-def active_instants(events: Events, consolidated: bool) -> np.ndarray:
-    """The instants at which some tuple enters or leaves, each once, in order.
-
-    A row that leaves and enters as the same tuple has stayed. Consolidated events hold no
-    such row: there it is another element of a derived stream, which has the arrival number of the
-    same base row.
-    """
-    every = events.merged()
-    if consolidated:
-        return np.unique(every.ts[every.weight != 0])
-    return np.unique(every.ts[add_up(every, every.ts)[0]])
-
-
-def _elements(found: Changes) -> Changes:
+def as_elements(found: Changes) -> Changes:
+    """The rows of a relation at the instants they begin at, as the elements of a stream."""
     return Changes.elements(found.rows, found.ts, identity_of_elements(found.seq, found.ts))
 
 
@@ -179,16 +132,6 @@ def _first_of_each(
     starts = np.searchsorted(sorted_codes, sorted_codes)
     rank = np.arange(len(order)) - starts
     return candidates[order[rank < copies[sorted_codes]]]
-
-
-def _expand(rows: Changes, instants: np.ndarray) -> Changes:
-    """A copy of every row for each of the instants at which it is present."""
-    first = np.searchsorted(instants, rows.ts)
-    last = np.searchsorted(instants, rows.exp)
-    times = np.maximum(last - first, 0)
-    index = np.repeat(np.arange(len(rows)), times)
-    offset = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times)
-    return replace(rows.take(index), ts=instants[np.repeat(first, times) + offset])
 
 
 def settle(rows: Changes) -> Changes:

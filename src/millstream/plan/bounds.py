@@ -14,6 +14,7 @@ from millstream.algebra.node import Node, walk
 from millstream.algebra.state_parts import Extent, StatePart
 from millstream.algebra.time import Domain
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -438,6 +439,7 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Rematch: _below,
     Istream: _elements,
     Dstream: _elements,
+    Active: _elements,
     Rstream: _elements,
     Elements: _elements,
     Tagged: _elements,

@@ -16,6 +16,7 @@ from millstream.algebra.lifetime import Ends
 from millstream.algebra.node import BROADCAST, Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -295,7 +296,7 @@ def _emitted(costs: Costs, node: Node) -> float:
 
 
 def _rstream(costs: Costs, node: Rstream) -> float:
-    return EMIT * costs.events(node) + MADE * costs.out(node) + costs.kept(node)
+    return EMIT * costs.rows(node) + MADE * costs.out(node)
 
 
 def _stored(costs: Costs, node: Stored) -> float:
@@ -359,6 +360,7 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Rematch: _regrouped,
     Istream: _emitted,
     Dstream: _emitted,
+    Active: _emitted,
     Rstream: _rstream,
     Elements: _row,
     Tagged: _emitted,

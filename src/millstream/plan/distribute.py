@@ -112,7 +112,9 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
     most of its rows share does not put all work into one bucket.
     """
     pairs = node.join_keys
-    if pairs is None:
+    if not serves(left[1], node.required_distribution):
+        left = _exchanged(left[0], node.required_distribution)
+    if pairs is None or (not pairs and _are_met(left[1], right[1])):
         return left, right
     if not pairs or (node.can_broadcast_right and is_small(node.inputs[1])):
         return left, _broadcast(right[0])
@@ -121,6 +123,11 @@ def _meet(node: Node, left: Placed, right: Placed) -> tuple[Placed, Placed]:
         left if left[1] == mine else _exchanged(left[0], mine),
         right if right[1] == theirs else _exchanged(right[0], theirs),
     )
+
+
+def _are_met(left: Distribution, right: Distribution) -> bool:
+    """True when every left row has all right rows beside it as they lie."""
+    return right == BROADCAST or (home_of(left, 1) is not None and left == right)
 
 
 def _broadcast(child: Node) -> Placed:

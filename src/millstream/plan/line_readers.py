@@ -18,6 +18,7 @@ from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -80,7 +81,7 @@ from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
 from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
 from millstream.plan.match_lines import match_line, rematch_line
-from millstream.plan.points_lines import points_line
+from millstream.plan.points_lines import points_line, read_points
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -358,6 +359,15 @@ def _retract(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Retract(" ".join(words), below)
 
 
+def _rstream(tokens: Tokens, catalog: Catalog, below: Node, points: Node | None = None) -> Rstream:
+    every = [read_points(tokens, 1)] if tokens.next == "every" else []
+    while tokens.has("or"):
+        every.append(read_points(tokens, 1))
+    begins = tokens.has("begins")
+    since = tokens.names() if tokens.has("since") else ()
+    return Rstream(tuple(every), begins, below, points, since)
+
+
 def _begin(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Begin(int(tokens.take()), below)
 
@@ -426,7 +436,8 @@ READERS: dict[type[Node], Reader] = {
     Rematch: rematch_line,
     Istream: _plain(Istream),
     Dstream: _plain(Dstream),
-    Rstream: _plain(Rstream),
+    Active: _plain(Active),
+    Rstream: _rstream,
     Elements: _plain(Elements),
     Tagged: _tagged,
     Stored: _plain(Stored),

@@ -9,6 +9,7 @@ from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node, walk
 from millstream.errors import Notice
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -265,6 +266,7 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Rematch: _of_rows("the pattern"),
     Istream: _nothing,
     Dstream: _nothing,
+    Active: _nothing,
     Rstream: _of_rows("Rstream"),
     Elements: _nothing,
     Tagged: _nothing,

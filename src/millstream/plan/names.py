@@ -12,6 +12,7 @@ from millstream.algebra.by_operator import entry_for
 from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -272,6 +273,7 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Rematch: _of_window,
     Istream: _by_name,
     Dstream: _by_name,
+    Active: _by_name,
     Rstream: _by_name,
     Elements: _by_name,
     Tagged: _by_name,
@@ -332,6 +334,7 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Rematch: _by_words,
     Istream: _by_words,
     Dstream: _by_words,
+    Active: _by_words,
     Rstream: _by_words,
     Elements: _by_words,
     Tagged: _by_words,

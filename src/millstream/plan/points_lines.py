@@ -17,12 +17,13 @@ def points_line(operator: type[Sync] | type[Ticks]) -> Callable[..., Node]:
     """A reader for operators whose words are points."""
 
     def read(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
-        return operator(_points(tokens, tick_of(below.time_domain)), below)
+        return operator(read_points(tokens, tick_of(below.time_domain)), below)
 
     return read
 
 
-def _points(tokens: Tokens, tick: int) -> Points:
+def read_points(tokens: Tokens, tick: int) -> Points:
+    """A set of points."""
     if tokens.has("never"):
         return Points.none(tick)
     parts = [_stretch(tokens, tick)]

@@ -15,6 +15,7 @@ from millstream.algebra.node import Node, walk
 from millstream.algebra.pattern import Pattern
 from millstream.algebra.time import Domain
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -335,8 +336,16 @@ def _dstream(known: RateEstimates, node: Dstream, below: RowRates) -> RowRates:
     return RowRates(known.events(node) - below.rate, 0.0, 0.0)
 
 
-def _rstream(known: RateEstimates, node: Rstream, below: RowRates) -> RowRates:
-    return RowRates(size(below) * min(known.events(node), 1.0), 0.0, 0.0)
+def _active(known: RateEstimates, node: Active, below: RowRates) -> RowRates:
+    return RowRates(min(known.events(node), 1.0), 0.0, 0.0)
+
+
+def _rstream(
+    known: RateEstimates, node: Rstream, below: RowRates, points: RowRates | None = None
+) -> RowRates:
+    instants = sum(1.0 / (each.period or 1) for each in node.every)
+    instants += 0.0 if points is None else points.rate
+    return RowRates(size(below) * min(instants, 1.0), 0.0, 0.0)
 
 
 def _tagged(known: RateEstimates, node: Tagged, below: RowRates) -> RowRates:
@@ -396,6 +405,7 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Rematch: _regrouped,
     Istream: _istream,
     Dstream: _dstream,
+    Active: _active,
     Rstream: _rstream,
     Elements: _same,
     Tagged: _tagged,

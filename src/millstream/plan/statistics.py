@@ -9,6 +9,7 @@ from typing import Any
 from millstream.algebra.by_operator import entry_for
 from millstream.algebra.node import Node
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -218,6 +219,7 @@ SHARES: dict[type[Node], Share | None] = {
     Rematch: None,
     Istream: None,
     Dstream: None,
+    Active: None,
     Rstream: None,
     Elements: None,
     Tagged: None,

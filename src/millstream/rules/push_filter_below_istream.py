@@ -1,9 +1,11 @@
-"""Predicate push-down below Istream and Dstream."""
+"""Predicate push-down below operators that make a stream of a relation."""
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node, map_inputs
-from millstream.operators import Dstream, Elements, Filter, Istream
+from dataclasses import replace
+
+from millstream.algebra.node import Node
+from millstream.operators import Dstream, Elements, Filter, Istream, Rstream
 from millstream.operators.filter import filtered
 from millstream.rules.pieces import conditions, takes_equals_alike
 
@@ -15,14 +17,17 @@ def push_filter_below_istream(node: Node) -> Node | None:
           Istream                →        Filter price > 100
             R                               R
 
-    Sound because the difference between two instants is taken value by value. Not so for Rstream:
-    its instants are those at which something enters or leaves R, wanted or not.
+    Sound because the difference between two instants is taken value by value. The instants of
+    Rstream are those of the windows in FROM, which stand beside R and stay as they are.
     """
     match node:
-        case Filter(condition=condition, input=(Istream() | Dstream() | Elements()) as stream):
+        case Filter(
+            condition=condition, input=(Istream() | Dstream() | Rstream() | Elements()) as stream
+        ):
             parts = conditions(condition)
             below = [c for c in parts if takes_equals_alike(c)]
             above = [c for c in parts if not takes_equals_alike(c)]
             if below:
-                return filtered(above, map_inputs(stream, lambda source: filtered(below, source)))
+                source = filtered(below, stream.input)
+                return filtered(above, replace(stream, input=source))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millstream.algebra.node import Node
 from millstream.operators import (
+    Elements,
     Filter,
     Istream,
     Lateral,
@@ -11,7 +12,6 @@ from millstream.operators import (
     NonRetroactiveJoin,
     Now,
     Project,
-    Rstream,
     Unbounded,
     UnionAll,
 )
@@ -19,9 +19,9 @@ from millstream.rules.pieces import with_left
 
 
 def reduce_unbounded_to_now(node: Node) -> Node | None:
-    """Replace an unbounded window under Istream by Now under Rstream.
+    """Replace an unbounded window under Istream by Now, whose rows are the elements themselves.
 
-        Istream                     Rstream
+        Istream                     Elements
           Select-Project     →        Select-Project
             S [Unbounded]               S [Now]
 
@@ -31,7 +31,7 @@ def reduce_unbounded_to_now(node: Node) -> Node | None:
     emits a row once.
     """
     if isinstance(node, Istream) and (body := _with_now(node.input)) is not None:
-        return Rstream(body)
+        return Elements(body)
     return None
 
 

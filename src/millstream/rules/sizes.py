@@ -11,6 +11,7 @@ from millstream.algebra.expressions import Call, Column, Expression
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.operators import (
+    Active,
     AntiJoin,
     Begin,
     Coalesce,
@@ -252,6 +253,7 @@ SIZES: dict[type[Node], Callable[[Any], float]] = {
     Rematch: _same,
     Istream: _same,
     Dstream: _same,
+    Active: _same,
     Rstream: _same,
     Elements: _same,
     Tagged: _same,

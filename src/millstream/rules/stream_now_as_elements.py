@@ -23,7 +23,8 @@ def stream_now_as_elements(node: Node) -> Node | None:
           Select-Project     →        Select-Project
             S [Now]                     S [Now]
 
-    Sound because every row is present at one instant, which its own entrance makes active.
+    Sound because every row is present at one instant, at which its element enters: so that instant
+    is among the points of Rstream, and the other points do not matter.
     """
     if isinstance(node, Rstream) and _is_over_now(node.input):
         return Elements(node.input)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from millstream.algebra.node import Node, map_inputs, walk
 from millstream.catalog import Catalog, View
-from millstream.operators import GroupBy, Instants, Scan, TableScan
+from millstream.operators import GroupBy, Instants, Rstream, Scan, TableScan
 
 
 def with_beginning(plan: Node, catalog: Catalog) -> Node:
@@ -46,5 +46,7 @@ def _all_below(node: Node) -> tuple[str, ...]:
 def _since(node: Node, every: tuple[str, ...]) -> Node:
     match node:
         case GroupBy(keys=(), since=()) | TableScan(since=()) if _all_below(node) != every:
+            return replace(node, since=every)
+        case Rstream(begins=True, since=()) if _all_below(node) != every:
             return replace(node, since=every)
     return node

@@ -16,6 +16,7 @@ from millstream.bind.expressions.scalars import Expressions
 from millstream.bind.names.scope import Scope, is_known, not_found_in
 from millstream.bind.names.trees import aggregates_of, calls_own, has_over, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
+from millstream.bind.queries.active import rstream
 from millstream.bind.queries.beginnings import with_beginning
 from millstream.bind.queries.first_points import from_first_point
 from millstream.bind.queries.items import Item
@@ -34,13 +35,13 @@ from millstream.catalog import Catalog, View
 from millstream.catalog import Entry as Named
 from millstream.errors import MillstreamError, Notice, Place
 from millstream.lang import ToStream, deep_stack, name_place_of, place_of, to_sql
-from millstream.operators import Distinct, Dstream, Istream, Project, Rstream, Unbounded
+from millstream.operators import Distinct, Dstream, Istream, Project, Unbounded
 
 ONE = Literal(1, INTEGER)
 TO_STREAM: dict[str, Callable[[Node], Node]] = {
     "istream": Istream,
     "dstream": Dstream,
-    "rstream": Rstream,
+    "rstream": rstream,
 }
 
 
