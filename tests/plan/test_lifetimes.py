@@ -83,7 +83,7 @@ def broken(node: Node, out: Changes, span: Span) -> str | None:
 
 def _is_consolidated(out: Changes) -> bool:
     """No row is retracted at the instant at which it enters."""
-    values = map(str, out.rows.to_pylist())
+    values = map(str, out.rows.to_pylist()) if out.schema.names else [""] * len(out)
     known = list(zip(out.ts.tolist(), out.seq.tolist(), values))
     entered = {known[i] for i in np.flatnonzero(out.weight > 0)}
     return not any(known[i] in entered for i in np.flatnonzero(out.weight < 0))

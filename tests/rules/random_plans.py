@@ -105,6 +105,15 @@ class Maker(Relations):
     def for_stream_now_as_elements(self) -> Node:
         return rstream(self.row_by_row(lambda stream: Now(stream)))
 
+    def for_stream_moments_without_points(self) -> Node:
+        """A window of one instant joined with others, or without them."""
+        made = self.row_by_row(lambda stream: Now(stream))
+        for _ in range(self.rng.randint(1, 2)):
+            other = self.relation(0)
+            shape = self.rng.choice((Join, SemiJoin, AntiJoin))
+            made = shape(self.between(made, other), made, other)
+        return rstream(Distinct(made) if self.rng.random() < 0.3 else made)
+
     def for_order_joins(self) -> Node:
         """Several small windows, joined one after the other."""
         joined = self.windowed(self.renamed(self.scan()))

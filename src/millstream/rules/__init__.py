@@ -43,13 +43,15 @@ from millstream.rules.remove_idle_project import remove_idle_project
 from millstream.rules.remove_idle_sync import remove_idle_sync
 from millstream.rules.remove_true_filter import remove_true_filter
 from millstream.rules.slide_in_panes import slide_in_panes
+from millstream.rules.stream_moments_without_points import stream_moments_without_points
 from millstream.rules.stream_now_as_elements import stream_now_as_elements
 from millstream.rules.whole import Whole
 
 Rule = Callable[[Node], Node | None]
 
-FIRST: tuple[Rule, ...] = (flatten_domain,)
-"""Rules that look for equal parts of a plan: they come before those that make them different."""
+FIRST: tuple[Rule, ...] = (stream_moments_without_points, flatten_domain)
+"""Rules that look for equal parts of a plan, or take such parts away: they come before those that
+make them different."""
 
 MAIN: tuple[Rule, ...] = (
     fold_constants,

@@ -48,7 +48,7 @@ def rstream(relation: Node) -> Rstream:
     """
     found = _Found()
     found.look(relation)
-    bare = [Project((), node) for node in dict.fromkeys(found.windows)]
+    bare: list[Node] = [Project((), node) for node in dict.fromkeys(found.windows)]
     points = Active(reduce(UnionAll, bare)) if bare else None
     every = tuple(dict.fromkeys(found.every))
     return Rstream(every, found.tables and not found.is_begun, relation, points)
