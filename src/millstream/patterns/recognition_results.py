@@ -20,7 +20,7 @@ from millstream.patterns.recognition_search import DISTINCT, running
 from millstream.patterns.references import Cell, cell_of
 from millstream.patterns.scene import words_of
 from millstream.patterns.sequence_search import AVG, AVG_FLOAT, COUNT
-from millstream.patterns.tallies import Measure, Tally
+from millstream.patterns.tallies import Measure, OwnCall, Tally
 
 if TYPE_CHECKING:
     from millstream.patterns.recognition import Recognition
@@ -207,6 +207,8 @@ def given(
 
 def kind_of_tally(tally: Tally) -> int | None:
     """How the search counts it; None if it cannot."""
+    if isinstance(tally.call, OwnCall):
+        return None
     return DISTINCT if tally.call.function == "count_distinct" else tally.kind
 
 

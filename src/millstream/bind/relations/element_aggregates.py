@@ -185,7 +185,7 @@ class ElementAggregates:
         inside, given = self._bound(call, given, elements)
         values = own_arguments(routine, call, given, inside)
         names, computed = _columns(values)
-        at = _column_of(routine, call, column, self.tuples.text)
+        at = column_of(routine, call, column, self.tuples.text)
         shown = ", ".join(f"{element}.{name}" for name in names) or element
         more = "" if column is None else f".{routine.returns[at][0]}"
         name = f"{routine.name}({shown}){more}{over}"
@@ -256,7 +256,7 @@ def _columns(
     return tuple(names), tuple(computed.items())
 
 
-def _column_of(routine: Routine, call: exp.Anonymous, column: exp.Expr | None, text: str) -> int:
+def column_of(routine: Routine, call: exp.Anonymous, column: exp.Expr | None, text: str) -> int:
     """Which column of its result a call stands for."""
     names = [name for name, _ in routine.returns]
     if column is None:

@@ -11,13 +11,16 @@ from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import Column, Expression
 from millstream.algebra.types import INTEGER, STRING
 from millstream.bind.expressions.constants import coerce
+from millstream.bind.expressions.own_arguments import own_arguments
 from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.relations.element_aggregates import column_of
+from millstream.blocks.routine import Routine
 from millstream.errors import MillstreamError, closest
 from millstream.lang import Tense, name_place_of, place_of, to_sql
 from millstream.patterns.classifiers import MATCH_NUMBER, classifier
 from millstream.patterns.recognition_results import FINAL
 from millstream.patterns.references import Cell
-from millstream.patterns.tallies import Tally
+from millstream.patterns.tallies import OwnCall, Tally
 
 STEPS = ("prev", "next")
 ENDS = ("first", "last")
@@ -111,12 +114,52 @@ class RowExpressions(Expressions):
                         'function "match_number" takes nothing', hint="Write MATCH_NUMBER()."
                     )
                 return Column(MATCH_NUMBER, INTEGER)
+        call = node.this if isinstance(node, exp.Dot) else node
+        if isinstance(call, exp.Anonymous) and (own := self._own(call.name)) is not None:
+            return self._own_aggregate(own, call, node)
         return super()._bind(node)
+
+    def _own(self, name: str) -> Routine | None:
+        """The aggregate of one's own that a name means; one with a window version only hides no
+        built-in aggregate."""
+        versions = self.routines(name)
+        if versions is None or not versions.is_aggregate:
+            return None
+        if versions.base is None and self.aggregates(name) is not None:
+            return None
+        return versions.base or versions.window
+
+    def _own_aggregate(self, own: Routine, call: exp.Anonymous, node: exp.Expr) -> Expression:
+        """`f(A.x, A.y)`, or a column of what it returns."""
+        if self.at != At():
+            raise self._inside_of_another(own.name, call)
+        inside = replace(self, at=At(plain=True), read=[])
+        star = _star(list(call.expressions))
+        given: list[exp.Expr] = [] if star is not None else list(call.expressions)
+        values = own_arguments(own, call, given, inside)
+        self._refuse_mixed(inside.read, own.name, call)
+        variable = next(iter(inside.read), "")
+        if star is not None and star.table:
+            variable = self.variables.known(star.table, star, self.text)
+        column = node.expression if isinstance(node, exp.Dot) else None
+        at = column_of(own, call, column, self.text)
+        columns = tuple(self.collected.argument(value) for value in values)
+        name = f"{own.name}({', '.join(to_sql(n) for n in call.expressions) or '*'})"
+        name += "" if column is None else f".{own.returns[at][0]}"
+        return self._tallied(Tally(variable, OwnCall(name, own, columns, at)))
+
+    def _inside_of_another(self, called: str, node: exp.Anonymous) -> MillstreamError:
+        return MillstreamError(
+            f'aggregate "{called}" cannot stand inside of another call over rows',
+            name_place_of(node, self.text),
+            hint="Write it beside the other.",
+        )
 
     def _tense(self, node: Tense) -> Expression:
         word, inner = "FINAL" if node.final else "RUNNING", node.this
         name = inner.name.lower() if isinstance(inner, exp.Anonymous) else ""
-        if name not in (*ENDS, "classifier") and self.aggregates(name) is None:
+        known = self.aggregates(name) is not None or self._own(name) is not None
+        if name not in (*ENDS, "classifier") and not known:
             shown = inner.sql() if isinstance(inner, exp.Column) else "A.x"
             raise MillstreamError(
                 f"{word} stands before FIRST, LAST and aggregates",
@@ -217,11 +260,7 @@ class RowExpressions(Expressions):
 
     def _aggregate(self, node: exp.Anonymous, called: Aggregate) -> Expression:
         if self.at.plain or self.at != At():
-            raise MillstreamError(
-                f'aggregate "{called.called}" cannot stand inside of another call over rows',
-                name_place_of(node, self.text),
-                hint="Write it beside the other.",
-            )
+            raise self._inside_of_another(called.called, node)
         inside = replace(self, at=At(plain=True), read=[])
         given, once = list(node.expressions), called
         if given and isinstance(given[0], exp.Distinct):
