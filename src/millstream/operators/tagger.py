@@ -90,15 +90,12 @@ class Tagger(Node):
         kept = RowByKey(state.get("rows"), self._kept_schema, len(self.keys))
         known = self._shown(kept.touched(rows.select(list(self.keys)), span.start))
         run = _Run.of(self.keys, known, rows, modified.ts, kinds[understood])
-        ends, count = run.ends, known.num_rows
-        left, came = np.flatnonzero(ends[:count] < INFINITY), run.entered
-        out = self._emitted(known, left, ends, replace(modified.take(came), exp=ends[count + came]))
-        gone = self._kept(take_rows(known, left))
+        gone = self._kept(take_rows(known, run.left))
         after = self._kept(take_rows(run.rows, run.present))
-        parts = {"rows": kept.after(gone, after, len(left) + len(came))}
+        parts = {"rows": kept.after(gone, after, len(run.left) + len(run.entered))}
         if self.checked and len(run.lost) + len(unknown):
             parts[FAILED] = _refused(changes.take(run.lost), unknown)
-        return parts, out.in_time_order()
+        return parts, run.emitted(modified)
 
     def _rows_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         columns = [rows.column(name) for name in self.schema.names]
@@ -108,14 +105,6 @@ class Tagger(Node):
         if self.op is None:
             return np.full(len(changes), UPDATE)
         return kinds_of(changes.rows.column(self.op))
-
-    def _emitted(
-        self, known: pa.RecordBatch, left: np.ndarray, ends: np.ndarray, came: Changes
-    ) -> Changes:
-        rows, none = take_rows(known, left), np.zeros(len(left), np.int64)
-        back = Changes(rows, ends[left], forever(len(left)), none - 1, none)
-        out = Changes.concat([back, came], self.schema)
-        return replace(out, seq=identity_of_values(out.rows, len(out)))
 
     @cached_property
     def _kept_schema(self) -> pa.Schema:
@@ -141,12 +130,15 @@ def _refused(lost: Changes, unknown: Changes) -> pa.RecordBatch:
 class _Run:
     """Rows that are there, then elements in the order of arrival, followed under their keys.
 
-    `ends` says of every row when it leaves, `entered` which elements come in, `present` which rows
-    of all are there afterwards, `lost` which elements delete what is not there.
+    `groups` are the keys of all rows, `ends` says when each leaves. `left` are the rows that were
+    there and leave, `entered` the elements that come in, `present` the rows that are there
+    afterwards, `lost` the elements that delete what is not there.
     """
 
     rows: pa.RecordBatch
+    groups: np.ndarray
     ends: np.ndarray
+    left: np.ndarray
     entered: np.ndarray
     present: np.ndarray
     lost: np.ndarray
@@ -172,7 +164,35 @@ class _Run:
         entered, ends = np.zeros(size, np.bool_), forever(size)
         follow_keys(order, groups, ts, kinds, values, newest, entered, ends)
         lost = _lost(order, groups[order], kinds, before) - count
-        return _Run(rows, ends, np.flatnonzero(entered[count:]), newest[newest >= 0], lost)
+        left = np.flatnonzero(ends[:count] < INFINITY)
+        came = np.flatnonzero(entered[count:])
+        return _Run(rows, groups, ends, left, came, newest[newest >= 0], lost)
+
+    def emitted(self, modified: Changes) -> Changes:
+        """The rows that leave and that come in, in the order of time, each with the row of its key
+        before it."""
+        left, known = self.left, self.rows.num_rows - len(modified)
+        none, came = np.zeros(len(left), np.int64), known + self.entered
+        back = Changes(
+            take_rows(self.rows, left), self.ends[left], forever(len(left)), none - 1, none
+        )
+        entering = replace(modified.take(self.entered), exp=self.ends[came])
+        out = Changes.concat([back, entering], modified.schema)
+        order = np.argsort(out.ts, kind="stable")
+        place = np.full(len(order) + 1, -1)
+        place[order] = np.arange(len(order))
+        previous = place[self._previous(np.concatenate([left, came]))[order]]
+        out = out.take(order)
+        return replace(out, seq=identity_of_values(out.rows, len(out)), previous=previous)
+
+    def _previous(self, rows: np.ndarray) -> np.ndarray:
+        """The row before each of these with the same key; they are in the order of arrival."""
+        groups = self.groups[rows]
+        order = np.argsort(groups, kind="stable")
+        follows = groups[order][1:] == groups[order][:-1]
+        previous = np.full(len(rows), -1)
+        previous[order[1:][follows]] = order[:-1][follows]
+        return previous
 
 
 def _lost(
