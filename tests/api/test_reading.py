@@ -229,3 +229,22 @@ def test_names_at_different_instants(tmp_path: Path) -> None:
                 continue
             with pytest.raises(MillstreamError, match="and another that is read with it at 2"):
                 db.read(text)
+
+
+def test_a_subscriber_that_comes_later_is_told_of_instants(folder: Path) -> None:
+    """Until then the result is brought up to date once a batch."""
+    with millstream.connect(host="local", base=str(folder)) as db:
+        db.execute(BIDS)
+        totals = db.query("SELECT item, sum(price) AS total FROM bids GROUP BY item", "totals")
+        assert "brought up to date once a batch" in totals.explain("physical")
+        db.start()
+        wait(lambda: totals.table().num_rows == 2)
+        told: list[dict[str, Any]] = []
+        totals.subscribe(lambda batch: told.extend(batch.to_pylist()))
+        more(folder, "4,lamp,1\n5,lamp,2\n6,cup,9\n7,cup,1\n")
+        wait(lambda: any(row["ts"] == 6 for row in told))
+        assert "brought up to date once a batch" not in totals.explain("physical")
+        db.stop()
+    lamps = [(row["op"], row["ts"], row["total"]) for row in told if row["item"] == "lamp"]
+    assert lamps[-2:] == [("u", 4, 51), ("u", 5, 53)]
+    assert {row["item"] for row in told} == {"lamp", "cup"}

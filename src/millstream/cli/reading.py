@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from millstream.algebra.changes import concat_rows
+from millstream.algebra.changes import concat_rows, no_rows
 from millstream.cli.printing import Printer
 from millstream.cli.running import one_of
 from millstream.cli.scripts import load
@@ -52,4 +52,5 @@ def _instant(text: str) -> Instant:
 def _print(answers: dict[str, pa.Table], form: str) -> None:
     printer = Printer({name: table.schema for name, table in answers.items()}, form)
     for name, table in answers.items():
-        printer.whole(name, concat_rows(table.to_batches(), table.schema))
+        rows = concat_rows(table.to_batches() or [no_rows(table.schema)], table.schema)
+        printer.whole(name, rows)
