@@ -106,6 +106,7 @@ def described(entry: Entry) -> str:
             lines.append(f"  ordered by {_order(entry)}; counts {entry.domain.words}")
             lines += [f"  slack {entry.slack}"] if entry.slack else []
             lines += [f"  source {entry.source}"] if entry.source else []
+            lines += [f"  {entry.raw_op} says what each element does"] if entry.raw_op else []
         case Table():
             lines += [f"  {line}" for line in _about_table(entry)]
         case Filled():
