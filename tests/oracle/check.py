@@ -114,6 +114,9 @@ def check_select(catalog: Catalog, query: Query) -> None:
         raise SpecError("without FROM there are only expressions")
     for source in query.sources:
         check_source(catalog, source)
+    views = [s for s in query.sources if s.sync is not None and not is_stream(script, s)]
+    if views and not query.is_grouped and not query.select:
+        raise SpecError("whether the relation of a view has TS is tested elsewhere")
     kinds = {join.kind for join in query.joins}
     if "comma" in kinds and len(kinds) > 1:
         raise SpecError("a comma binds less than JOIN")

@@ -134,6 +134,11 @@ class Node:
         """How the rows of the output live: what follows until `monotonic` is read from it."""
         return self.lives(*(node.lifetime for node in self.inputs))
 
+    def cuts(self, span: Span, most: int) -> list[int]:
+        """Instants at which a span is cut, so that a step gives about so many rows that are not
+        made of its inputs."""
+        return []
+
     def closes(self, last: int) -> int:
         """The instant at which the last window, slot or session of it is closed, if the last change
         of its inputs is at `last`. What never closes does not count."""

@@ -57,6 +57,11 @@ class Stretch:
     def _ends(self) -> np.ndarray:
         return np.array([b for _, b in self.at], np.int64)
 
+    @property
+    def count(self) -> int:
+        """How many ticks there are in one turn of the pattern."""
+        return sum(b - a + 1 for a, b in self.at)
+
     def from_on(self, ticks: np.ndarray) -> np.ndarray:
         """For each of the ticks the first one of the stretch at or after it, or one past the last
         where there is none."""
@@ -159,6 +164,12 @@ class Points:
             if first <= last:
                 parts.append(_ticks(stretch, first, last))
         return np.concatenate(parts) * self.tick if parts else np.zeros(0, np.int64)
+
+    def cuts(self, start: int, end: int, most: int) -> list[int]:
+        """Instants within a stretch of time that part it into pieces of about so many points."""
+        spacing = max((s.every // s.count for s in self.stretches), default=1)
+        step = max(most * spacing * self.tick, 1)
+        return list(range(start + step, end, step)) if end - start > step else []
 
     def first_from(self, instant: int) -> int | None:
         """The first point at or after an instant."""

@@ -133,11 +133,12 @@ class Bucket:
         parts = [due[node].ts for node in component if node in due]
         end = self.spans[component[0]].end
         most = STEP_ROWS * (SEARCHING if _only_tests(component) else 1)
+        made = {cut for node in component for cut in node.cuts(self.spans[node], most)}
         if sum(map(len, parts)) <= most:
-            return [end]
+            return [*sorted(made), end]
         stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
-        inner = np.unique(stamps[most::most])
-        return [*(int(t) for t in inner if t < end), end]
+        inner = made | {int(t) for t in stamps[most::most] if t < end}
+        return [*sorted(inner), end]
 
 
 def _only_tests(component: tuple[Node, ...]) -> bool:

@@ -60,6 +60,11 @@ class Ticks(Node):
     def required_distribution(self) -> Distribution:
         return ()
 
+    def cuts(self, span: Span, most: int) -> list[int]:
+        if span.begin is None:
+            return []
+        return self.points.cuts(max(span.start, span.begin - 1), span.end, most)
+
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         if span.begin is None:
             return {}, Changes.empty(self.schema)
