@@ -80,6 +80,7 @@ def check_arrivals(catalog: Catalog, query: AnyQuery) -> None:
     parts = list(parts_of(query))
     shown = any(
         arrival_columns(own_columns(source, catalog), source, catalog)
+        or not is_stream(catalog.script, source)
         for part in parts
         if isinstance(part, Query)
         for source in part.sources
