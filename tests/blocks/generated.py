@@ -60,7 +60,8 @@ TEXTS = ("a", "b", "ab", "")
 @dataclass(frozen=True)
 class Style:
     """What may be in a routine: subqueries in expressions, several sources, aggregates, set
-    operations; texts; calls of other routines; windows."""
+    operations; texts; calls of other routines; functions of arguments that have no native form;
+    windows."""
 
     subqueries: bool = True
     joins: bool = True
@@ -68,6 +69,7 @@ class Style:
     combined: bool = True
     texts: bool = True
     calls: bool = True
+    lifts: bool = False
     window: bool | None = None
     most_tables: int = 2
 
@@ -418,6 +420,8 @@ class _Maker:
         def part(of: pa.DataType = kind) -> Expression:
             return self._expression(of, visible, depth)
 
+        if self.style.lifts and kind in (INTEGER, STRING) and self.rng.random() < 0.6:
+            return self._of_arguments(kind)
         if kind == STRING:
             joined = Call("concat", (part(), part()), STRING)
             return Call("left", (joined, lit(3)), STRING)
@@ -434,6 +438,14 @@ class _Maker:
                 return Cast(part(INTEGER), DOUBLE)
             case name:
                 return op(name, part(), part())
+
+    def _of_arguments(self, kind: pa.DataType) -> Expression:
+        name, of = self.rng.choice(self.arguments)
+        if kind == INTEGER:
+            hashed = Call("hash", (Argument(name, of), lit(self.rng.randint(0, 1))), INTEGER)
+            return op("%", hashed, lit(self.rng.choice([1, 2, 3])))
+        text = Argument(name, of) if of == STRING else Cast(Argument(name, of), STRING)
+        return Call("upper", (text,), STRING)
 
     def _leaf(self, kind: pa.DataType, visible: Visible) -> Expression:
         known: list[Expression] = [

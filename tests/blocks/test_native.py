@@ -1,5 +1,6 @@
 """Native programs: no text of an author in them, and kept on disk."""
 
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -9,14 +10,14 @@ import pytest
 
 from blocks import built
 from blocks.feeding import Tuple, returned
-from millstream.algebra.types import STRING
+from millstream.algebra.types import INTEGER, STRING, TIMESTAMP
 from millstream.blocks.choose import FEW, Patient, machine_for
 from millstream.blocks.general import GeneralMachine
-from millstream.blocks.leaves import Argument
+from millstream.blocks.leaves import Argument, SqlCode
 from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.native import NativeMachine, keeping, source_of, why_not
 from millstream.blocks.queries import Values
-from millstream.blocks.routine import Insert, LocalTable, Routine
+from millstream.blocks.routine import Insert, LocalTable, Routine, Update
 from millstream.files import private_folder
 
 HOSTILE = [
@@ -60,18 +61,73 @@ def test_source_has_no_text_of_the_author(hostile):
 
 
 def test_the_statement_that_has_no_native_form_is_named():
-    spelt = built.op("upper", Argument("next", STRING))
-    routine = replace(
-        built.AVERAGE,
-        arguments=(("next", STRING),),
-        returns=(("v", STRING),),
-        initialize=(built.give(built.values(spelt)),),
+    kept = built.source(0, "kept", (("word", STRING),))
+    spelt = built.op("upper", built.col(kept, "word"))
+    routine = Routine(
+        "spelt",
+        (("next", STRING),),
+        (("v", STRING),),
+        (LocalTable("kept", (("word", STRING),)),),
+        initialize=(built.give(built.select(kept, spelt)),),
     )
     reason = why_not(routine, Ending.NEVER, None)
     assert reason is not None
     assert reason.why == "the function upper has no native form"
     assert reason.statement == str(routine.initialize[0])
     assert isinstance(machine_for(routine, Ending.NEVER, Frame()), GeneralMachine)
+
+
+def shouting() -> Routine:
+    """Returns what a text is in capitals, and how often it came in a window, however spelt."""
+    word = built.op("upper", Argument("next", STRING))
+    columns = (("word", STRING), ("n", INTEGER))
+    kept = built.source(0, "kept", columns)
+    same = built.op("=", built.col(kept, "word"), word)
+
+    def counted(name, by):
+        return Update(
+            "kept", 0, (("n", built.op(name, built.col(kept, "n"), built.lit(by))),), same
+        )
+
+    new = Values(columns, ((word, built.lit(1)),), built.op(">", SqlCode(), built.lit(0)))
+    returns = (("word", STRING), ("n", INTEGER))
+    found = built.select(kept, word, built.col(kept, "n"), where=same)
+    body = (counted("+", 1), Insert("kept", new), built.give(found))
+    return Routine(
+        "shouting",
+        (("next", STRING),),
+        returns,
+        (LocalTable("kept", columns),),
+        initialize=body,
+        iterate=body,
+        expire=(counted("-", 1),),
+        is_window=True,
+        inwindow=(("other", STRING),),
+    )
+
+
+def test_functions_of_arguments_are_columns_of_a_native_program():
+    routine = shouting()
+    frame = Frame(rows=3)
+    assert why_not(routine, Ending.NEVER, frame) is None
+    texts = ["a", "A", None, "b", "B", "ä", "Ä", "a"]
+    tuples = [Tuple(at % 2, at, (text,)) for at, text in enumerate(texts * 2)]
+    expected = returned(GeneralMachine(routine, frame=frame), tuples, (5, 3))
+    assert returned(NativeMachine(routine, frame=frame), tuples, (5, 3)) == expected
+    assert returned(InTurn(routine, frame), tuples, (5, 3)) == expected
+
+
+def test_a_time_counts_as_its_seconds():
+    rest = built.op("%", Argument("at", TIMESTAMP), Argument("n", INTEGER))
+    body = (built.give(built.values(replace(rest, type=INTEGER))),)
+    arguments = (("at", TIMESTAMP), ("n", INTEGER))
+    routine = Routine("rest", arguments, (("v", INTEGER),), initialize=body, iterate=body)
+    micros = [-1, 0, 1, 59_999_999, 61_500_000, -3_600_000_001]
+    times = [dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=at) for at in micros]
+    tuples = [Tuple(0, at, (time, n)) for at, time in enumerate(times) for n in (7, 0, -1)]
+    found = [row[2] for row in returned(NativeMachine(routine), tuples)]
+    assert found == [row[2] for row in returned(GeneralMachine(routine), tuples)]
+    assert found[::3] == [(-1,), (0,), (0,), (3,), (5,), (-3_601 % -7,)]
 
 
 def test_native_is_chosen_where_it_can_be():

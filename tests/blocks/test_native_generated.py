@@ -31,7 +31,7 @@ def interpreted(source, takes):
 def check(seed: int) -> bool:
     """Whether the routine of a seed is native, and then gives what it should."""
     rng = random.Random(seed)
-    routine = generated.routine(rng, generated.Style(texts=seed % 4 == 0))
+    routine = generated.routine(rng, generated.Style(texts=seed % 4 == 0, lifts=seed % 3 == 0))
     frame = generated.frames(rng) if routine.is_window else Frame()
     ending = Ending.NEVER
     if routine.terminate and not routine.is_window:

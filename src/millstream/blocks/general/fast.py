@@ -33,6 +33,8 @@ def fast(name: str, kinds: Sequence[pa.DataType], result: pa.DataType) -> Fast |
         return None if pa.types.is_list(kinds[0]) else _COMPARISONS[name]
     if pa.types.is_decimal(result):
         return _DECIMAL.get(name) if result.precision < 38 else None
+    if name == "%" and kinds[0] == TIMESTAMP:
+        return lambda time, n: _modulo(time // 1_000_000, n)
     if result in WHOLE and all(kind in WHOLE for kind in kinds):
         return _of_whole(name, len(kinds))
     if all(kind == DOUBLE for kind in kinds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from millstream.algebra.expressions import Expression
 from millstream.algebra.types import BOOLEAN
 from millstream.blocks.layout import BEGUN, SQLCODE, Layout
 from millstream.blocks.native.kinds import array_type
@@ -33,6 +34,7 @@ class Written:
     nullable: frozenset[tuple[str, int]]
     texts: tuple[str, ...]
     stored: tuple[Stored, ...]
+    lifted: tuple[Expression, ...]
     orders_texts: bool
 
 
@@ -93,6 +95,10 @@ class Frontier:
             found.append(Parameter(f"a{j}", array_type(kind), "argument", (j,)))
             if self.program.variant.nulls:
                 found.append(Parameter(f"v{j}", "np.bool_", "argument valid", (j,)))
+        for k, expression in enumerate(self.program.lifted):
+            found.append(Parameter(f"b{k}", array_type(expression.type), "lifted", (k,)))
+            if self.program.variant.nulls:
+                found.append(Parameter(f"b{k}_v", "np.bool_", "lifted valid", (k,)))
         for k in range(len(self.program.texts)):
             found.append(Parameter(f"d{k}", "int", "text", (k,)))
         for k, stored in enumerate(self.program.stored):

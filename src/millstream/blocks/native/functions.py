@@ -137,6 +137,8 @@ def _whole_division(place: Place, call: Call, values: Sequence[Value]) -> Value:
 
 def _modulo(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
+    if call.arguments[0].type == TIMESTAMP:
+        x = Value(f"({x.code} // 1_000_000)", x.valid)
     y = place.w.fixed(y)
     called = "math.fmod" if call.type == DOUBLE else "remainder"
     return Value(f"{called}({x.code}, {y.code})", both(all_valid(x, y), _not_zero(y)))

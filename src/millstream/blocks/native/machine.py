@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from millstream.algebra.expressions import Expression
 from millstream.algebra.types import BOOLEAN, STRING
 from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Fed, Frame, Instances, Ran, Rows
 from millstream.blocks.native.columns import Texts, column_of, read_only, valid_of, values_of
 from millstream.blocks.native.frontier import Parameter, Written
 from millstream.blocks.native.keeping import compiled, is_compiled
+from millstream.blocks.native.lifted import columns, lifted
 from millstream.blocks.native.place import Variant
 from millstream.blocks.native.program import written
 from millstream.blocks.routine import INWINDOW, Routine
@@ -63,21 +65,32 @@ class NativeMachine:
 
     def run(self, fed: Fed, before: Instances, count: int) -> Ran:
         """Take the events of a step; there are `count` instances."""
-        program = self._program(fed, before)
-        step = _Step(self.layout, program, fed, before, count)
+        more = self._lifted(fed)
+        program = self._program(fed, more, before)
+        step = _Step(self.layout, program, fed, more, before, count)
         given = compiled(program.source, program.takes)(*map(step.array, program.takes))
         return step.ran(given)
 
     def is_made(self, fed: Fed, before: Instances) -> bool:
         """Whether the machine code for a step is there already, here or on disk."""
-        return is_compiled(self._program(fed, before).source)
+        return is_compiled(self._program(fed, self._lifted(fed), before).source)
 
-    def _program(self, fed: Fed, before: Instances) -> Written:
+    def _lifted(self, fed: Fed) -> tuple[pa.Array, ...]:
+        """What the program does not compute itself, by event."""
+        names = [name for name, _ in self.routine.arguments]
+        return columns(self._expressions, names, fed.arguments)
+
+    @cached_property
+    def _expressions(self) -> tuple[Expression, ...]:
+        return lifted(self.layout)
+
+    def _program(self, fed: Fed, more: tuple[pa.Array, ...], before: Instances) -> Written:
         """The program for columns without NULLs, if these are."""
         counts, timely = fed.wanted is not None, self._takes_as_they_happen(fed)
         plain = Variant(wanted=counts, in_time=timely)
         program = program_of(self.routine, self.ending, self.frame, plain)
-        if any(column.null_count for column in fed.arguments) or self._unforeseen(program, before):
+        unknown = any(column.null_count for column in (*fed.arguments, *more))
+        if unknown or self._unforeseen(program, before):
             return program_of(self.routine, self.ending, self.frame, Variant(True, counts, timely))
         return program
 
@@ -113,9 +126,16 @@ class _Step:
     """The arrays of a step."""
 
     def __init__(
-        self, layout: Layout, program: Written, fed: Fed, before: Instances, count: int
+        self,
+        layout: Layout,
+        program: Written,
+        fed: Fed,
+        more: tuple[pa.Array, ...],
+        before: Instances,
+        count: int,
     ) -> None:
         self.layout, self.program, self.fed, self.count = layout, program, fed, count
+        self.more = more
         self.before = before
         self.held = dict(zip((name for name, _ in layout.tables), before.tables))
         self.changed: dict[tuple[str, str], np.ndarray] = {}
@@ -128,6 +148,8 @@ class _Step:
             found["text",] = pa.array(self.program.texts, STRING)
         for j, column in enumerate(self.fed.arguments):
             found["argument", j] = column
+        for k, column in enumerate(self.more):
+            found["lifted", k] = column
         for field, column in zip(self.layout.slots, self.before.slots.columns):
             found["slot", field.name] = column
         for name, held in self.held.items():
@@ -160,6 +182,8 @@ class _Step:
                 return fed.wanted
             case "argument" | "argument valid":
                 return self._values(parameter, ("argument", *of), fed.arguments[int(of[0])])
+            case "lifted" | "lifted valid":
+                return self._values(parameter, ("lifted", *of), self.more[int(of[0])])
             case "text":
                 return int(self.codes["text",][int(of[0])])
             case "stored length":

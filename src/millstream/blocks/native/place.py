@@ -36,7 +36,8 @@ class Program:
     `nullable` are the columns that may hold a NULL, each by the name of its table and its number:
     writing adds to it, and is repeated until nothing is added. So it is with `room`: how many rows
     an event puts into a table at most; None where there is no telling, since it does so in a loop.
-    `texts` are the strings that stand in the routine, `stored` the tables of the system it reads.
+    `texts` are the strings that stand in the routine, `stored` the tables of the system it reads,
+    `lifted` the expressions of the arguments that are handed in as columns.
     `loops` is how many loops are open where an event is taken.
     """
 
@@ -49,6 +50,7 @@ class Program:
     top: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
+    lifted: tuple[Expression, ...] = ()
     orders_texts: bool = False
     tables: int = 0
     loops: int = 0

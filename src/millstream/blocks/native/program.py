@@ -12,6 +12,7 @@ from millstream.blocks.native.arenas import has_room, make_room, put
 from millstream.blocks.native.frontier import Frontier, Written
 from millstream.blocks.native.indexes import close_up, index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Reason, Value, array_type, zero
+from millstream.blocks.native.lifted import lifted
 from millstream.blocks.native.place import Many, Place, Program, Scope, Single, Variant
 from millstream.blocks.native.statements import Refused, write_begins, write_block
 from millstream.blocks.queries import Columns
@@ -43,7 +44,14 @@ class _Writing:
     ) -> None:
         self.layout = Layout(routine, frame)
         self.routine, self.ending, self.frame, self.variant = routine, ending, frame, variant
-        self.program = Program(routine, variant, nullable, room, tables=len(routine.tables))
+        self.program = Program(
+            routine,
+            variant,
+            nullable,
+            room,
+            lifted=lifted(self.layout),
+            tables=len(routine.tables),
+        )
         self.w = self.program.writer
         self.tables = self._tables()
         self.frontier = Frontier(self.layout, self.program, self.tables)
@@ -51,7 +59,8 @@ class _Writing:
         self.counts = True
         arguments = {name: self._argument("x", j) for j, (name, _) in enumerate(routine.arguments)}
         self.scope = Scope(routine, None, arguments, self.tables, self._give)
-        self.place = Place(self.program, self.scope)
+        known = {e: self._argument("y", k) for k, e in enumerate(self.program.lifted)}
+        self.place = Place(self.program, self.scope, known=known)
         if self.layout.asks_sqlcode:
             self.scope.sqlcode = "q"
         if self.layout.held:
@@ -105,6 +114,7 @@ class _Writing:
             frozenset(self.program.nullable),
             tuple(self.program.texts),
             tuple(self.program.stored),
+            self.program.lifted,
             self.program.orders_texts,
         )
 
@@ -154,6 +164,7 @@ class _Writing:
         w, layout = self.w, self.layout
         self.program.loops = w.loops
         self._read("x", "a{}[e]", "v{}[e]")
+        self._hold("y", len(self.program.lifted), "b{}[e]", "b{}_v[e]")
         if not layout.takes_leavers:
             self._arrival()
             return
@@ -164,7 +175,10 @@ class _Writing:
 
     def _read(self, prefix: str, value: str, valid: str) -> None:
         """Hold the arguments of a tuple."""
-        for j in range(len(self.routine.arguments)):
+        self._hold(prefix, len(self.routine.arguments), value, valid)
+
+    def _hold(self, prefix: str, count: int, value: str, valid: str) -> None:
+        for j in range(count):
             self.w.line(f"{prefix}{j} = {value.format(j)}")
             if self.variant.nulls:
                 self.w.line(f"{prefix}{j}_v = {valid.format(j)}")
@@ -260,7 +274,8 @@ class _Writing:
         names = [name for name, _ in self.routine.inwindow or ()]
         values = list(arguments.values())
         scope.oldest = lambda name: values[names.index(name)]
-        return replace(self.place, scope=scope)
+        known = {} if self.layout.held else self.place.known
+        return replace(self.place, scope=scope, known=known)
 
     def _leaver(self) -> None:
         """A tuple that leaves is an event."""
