@@ -8,13 +8,16 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from blocks import generated
-from blocks.feeding import returned
+from blocks import built, generated
+from blocks.feeding import Tuple, returned
 from blocks.test_generated import by_partition
 from laws.scale import SCALE
+from millstream.algebra.types import INTEGER
 from millstream.blocks.general import GeneralMachine
+from millstream.blocks.leaves import Argument
 from millstream.blocks.machine import Ending, Frame
 from millstream.blocks.native import NativeMachine, machine, why_not
+from millstream.blocks.routine import Insert, LocalTable, Routine
 
 CASES = 10
 PER_CASE = 40 if SCALE == 1 else 1000
@@ -60,6 +63,32 @@ def test_programs_give_what_the_general_machine_gives(case, monkeypatch):
     with np.errstate(all="ignore"):
         seeds = range(case * 1000, case * 1000 + PER_CASE)
         assert sum(map(check, seeds)) > PER_CASE // 10
+
+
+@pytest.mark.parametrize("count", range(8, 24))
+def test_rows_of_loops_and_single_ones_find_room(count, monkeypatch):
+    monkeypatch.setattr(machine, "compiled", interpreted)
+    columns = (("v", INTEGER),)
+    body = (
+        Insert("kept", built.values(Argument("x", INTEGER))),
+        built.give(built.select(built.source(0, "kept", columns), built.col((0, columns), "v"))),
+    )
+    routine = Routine(
+        "several",
+        (("x", INTEGER),),
+        columns,
+        (LocalTable("kept", columns),),
+        initialize=body,
+        iterate=body,
+        expire=(built.give(built.values(built.lit(-1))),),
+        is_window=True,
+        inwindow=(("other", INTEGER),),
+    )
+    tuples = [Tuple(0, at, (at,)) for at in range(count)]
+    frame = Frame(rows=1)
+    found = returned(NativeMachine(routine, frame=frame), tuples)
+    assert found == returned(GeneralMachine(routine, frame=frame), tuples)
+    assert len(found) == count * (count + 1) // 2 + count - 1
 
 
 @pytest.mark.parametrize("seed", COMPILED)

@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from millstream.algebra.spellings import rounded
 from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, INTERVAL, TIMESTAMP
-from millstream.columns.keys import hashes_of, same_values
+from millstream.columns.keys import MOVED, hashes_of, same_values
 
 _EXACT = 2.0**53
 _LARGEST = 2.0**63
-_GOLDEN = np.int64(0x9E3779B9)
 _DIGITS = Context(prec=100)
 _MILLION = pa.scalar(Decimal(1_000_000), pa.decimal128(7, 0))
 
@@ -105,7 +104,7 @@ def hashed(values: pa.Array, *seed: pa.Array) -> pa.Array:
     The seed moves by a constant, so that 0 under seed 0 is mixed like any other value.
     """
     seeds = seed[0] if seed else pa.repeat(pa.scalar(0), len(values))
-    moved = pa.array(seeds.fill_null(0).to_numpy(zero_copy_only=False) + _GOLDEN)
+    moved = pa.array(seeds.fill_null(0).to_numpy(zero_copy_only=False) + MOVED)
     mixed = hashes_of([values, moved], len(values)).view(np.uint64) >> np.uint64(33)
     unknown = pc.or_(pc.is_null(values), pc.is_null(seeds))
     return pc.if_else(unknown, pa.scalar(None, INTEGER), pa.array(mixed).cast(INTEGER))

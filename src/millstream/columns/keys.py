@@ -43,6 +43,10 @@ def buckets_of(arrays: Sequence[pa.Array], length: int, buckets: int) -> np.ndar
     return (_mixed(arrays, length) % np.uint64(buckets)).astype(np.int64)
 
 
+MOVED = np.int64(0x9E3779B9)
+"""What the seed of SQL's `hash` is moved by, so that 0 under seed 0 is mixed like other values."""
+
+
 def hashes_of(arrays: Sequence[pa.Array], length: int) -> np.ndarray:
     """A number for every row that equal rows share, in every batch and every process.
 
@@ -258,7 +262,7 @@ def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
     for i in range(len(out)):
         h = np.uint64(offsets[i + 1] - offsets[i])
         for j in range(offsets[i], offsets[i + 1]):
-            h = _scramble(h * np.uint64(31) + elements[j])
+            h = scramble(h * np.uint64(31) + elements[j])
         out[i] = h
     return out
 
@@ -267,7 +271,7 @@ def _hash_lists(offsets: np.ndarray, elements: np.ndarray) -> np.ndarray:
 def _scrambled(values: np.ndarray) -> np.ndarray:
     out = np.empty(len(values), np.uint64)
     for i in range(len(values)):
-        out[i] = _scramble(values[i])
+        out[i] = scramble(values[i])
     return out
 
 
@@ -275,12 +279,13 @@ def _scrambled(values: np.ndarray) -> np.ndarray:
 def _mix(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     out = np.empty(len(left), np.uint64)
     for i in range(len(left)):
-        out[i] = _scramble(left[i] * np.uint64(31) + right[i])
+        out[i] = scramble(left[i] * np.uint64(31) + right[i])
     return out
 
 
 @inlined
-def _scramble(x):  # type: ignore[no-untyped-def]
+def scramble(x):  # type: ignore[no-untyped-def]
+    """Mix the bits of an unsigned number."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -321,7 +326,7 @@ def _factorize_narrow(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _hash_row(words, i):  # type: ignore[no-untyped-def]
     h = np.uint64(0)
     for k in range(words.shape[1]):
-        h = _scramble(h * np.uint64(31) + np.uint64(words[i, k]))
+        h = scramble(h * np.uint64(31) + np.uint64(words[i, k]))
     return h
 
 

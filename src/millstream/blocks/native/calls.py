@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from millstream.blocks.leaves import SqlCode
 from millstream.blocks.native.expressions import value_of
 from millstream.blocks.native.indexes import index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Value, array_type, zero
+from millstream.blocks.native.ordered import keep, put_in_order, write_kept
 from millstream.blocks.native.place import Many, Place, Scope, Single, Sink, may_be_null
 from millstream.blocks.native.selects import feed, finish_group, where, write_rows
 from millstream.blocks.native.statements import write_begins, write_block
@@ -122,8 +123,8 @@ def _around(scope: Scope, routine: Routine) -> Scope | None:
 
 def write_own_calls(place: Place, query: Select, sink: Sink) -> None:
     """A Select without GROUP BY that calls own aggregates."""
-    if any(call.feeding or call.distinct for call in query.calls):
-        raise NotNative("ORDER BY and DISTINCT in a call have no native form")
+    if any(call.distinct for call in query.calls):
+        raise NotNative("DISTINCT in a call has no native form")
     if len(query.calls) == 1 and not query.calls[0].newest:
         _write_one(place, query, sink)
     else:
@@ -139,10 +140,30 @@ def _write_one(place: Place, query: Select, sink: Sink) -> None:
         finish_group(place, query, _results(0, call, row), sink)
 
     instance = Instance(place, call.function, give)
-    write_rows(place, query, lambda at, _: _feed(at, call, instance), None)
+    _write_fed(place, query, lambda at: _feed(at, call, instance))
     if instance.routine.terminate:
         with place.w.block(f"if {instance.begun}"):
             instance.run_block(place, "terminate")
+
+
+def _write_fed(place: Place, query: Select, take: Callable[[Place], None]) -> None:
+    """The rows of a query in the order in which its calls are fed."""
+    orders = {call.feeding for call in query.calls}
+    if len(orders) > 1:
+        raise NotNative("calls that are fed in different orders have no native form")
+    (order,) = orders
+
+    def rows(each: Callable[[Place], None]) -> None:
+        write_rows(place, query, lambda inside, _: each(inside), None)
+
+    if not order:
+        rows(take)
+        return
+    wanted = [e for call in query.calls for e in (*call.arguments, call.where) if e is not None]
+    expressions = [*(part.value for part in order), *dict.fromkeys(wanted)]
+    kept = keep(place, expressions, rows)
+    put_in_order(place, kept, order)
+    write_kept(place, kept, 0, lambda at, row: take(at.knowing(dict(zip(expressions, row)))), None)
 
 
 def _feed(inside: Place, call: Called, instance: Instance) -> None:
@@ -205,14 +226,14 @@ def _write_several(place: Place, query: Select, sink: Sink) -> None:
         else:
             totals[i] = total_of(place, call)
 
-    def take(inside: Place, _: Sequence[Value]) -> None:
+    def take(inside: Place) -> None:
         for i, call in enumerate(query.calls):
             if i in kept:
                 kept[i].feed(inside)
             else:
                 feed(inside, call, totals[i])
 
-    write_rows(place, query, take, None)
+    _write_fed(place, query, take)
     results: dict[tuple[int, str], Value] = {}
     for i, call in enumerate(query.calls):
         if i in kept:

@@ -263,6 +263,14 @@ def _power(place: Place, call: Call, values: Sequence[Value]) -> Value:
     return Value(found, both(all_valid(x, y), known))
 
 
+def _hash(place: Place, call: Call, values: Sequence[Value]) -> Value:
+    if call.arguments[0].type not in (INTEGER, TIMESTAMP, DATE, INTERVAL):
+        raise NotNative("hash of such a value has no native form")
+    x, *rest = values
+    seed = rest[0] if rest else Value("0")
+    return Value(f"hash_of({x.code}, {seed.code})", all_valid(x, seed))
+
+
 def _same(place: Place, call: Call, values: Sequence[Value]) -> Value:
     return values[0]
 
@@ -314,6 +322,7 @@ FUNCTIONS: dict[str, Make] = {
     "cbrt": _real("np.cbrt({x})"),
     "degrees": _real("math.degrees({x})"),
     "radians": _real("math.radians({x})"),
+    "hash": _hash,
     "unix_micros": _same,
     "timestamp_micros": _same,
     "unix_millis": _epoch(1_000),

@@ -23,15 +23,18 @@ def written(routine: Routine, ending: Ending, frame: Frame | None, variant: Vari
     """The program of a routine. Raises `Refused` where a statement has no native form."""
     nullable: set[tuple[str, int]] = set()
     room: dict[str, int | None] = {}
+    grows = False
     while True:
-        known = len(nullable), dict(room)
-        found = _Writing(routine, ending, frame, variant, nullable, room).whole()
-        if (len(nullable), room) == known:
+        known = len(nullable), dict(room), grows
+        writing = _Writing(routine, ending, frame, variant, nullable, room, grows)
+        found, grows = writing.whole(), writing.grows
+        if (len(nullable), room, grows) == known:
             return found
 
 
 class _Writing:
-    """A program while it is written."""
+    """A program while it is written. `grows` says whether loops return rows: then there is no
+    telling how many there will be, and each row looks whether there is room for it."""
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class _Writing:
         variant: Variant,
         nullable: set[tuple[str, int]],
         room: dict[str, int | None],
+        grows: bool,
     ) -> None:
         self.layout = Layout(routine, frame)
         self.routine, self.ending, self.frame, self.variant = routine, ending, frame, variant
@@ -55,7 +59,7 @@ class _Writing:
         self.w = self.program.writer
         self.tables = self._tables()
         self.frontier = Frontier(self.layout, self.program, self.tables)
-        self.sites, self.most, self.grows = 0, 0, False
+        self.sites, self.most, self.grows = 0, 0, grows
         self.counts = True
         arguments = {name: self._argument("x", j) for j, (name, _) in enumerate(routine.arguments)}
         self.scope = Scope(routine, None, arguments, self.tables, self._give)
@@ -312,7 +316,7 @@ class _Writing:
             if w.loops > self.program.loops:
                 self.grows = True
             self.sites += 1
-            if w.loops > self.program.loops:
+            if self.grows:
                 with w.block("if r == len(r_event)"):
                     for name, _ in self.frontier.returned:
                         w.line(f"{name} = grown({name}, 2 * len({name}))")

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from millstream.columns.keys import MOVED, scramble
+
 _SMALL = 1 << 31
 _LARGEST = 2.0**63
 _EXACT = 2.0**53
@@ -153,6 +155,13 @@ def wide_total(high, low):  # type: ignore[no-untyped-def]
         return float(value)
     high += low >> 32
     return float(high >> 32) * 2.0**64 + float(np.uint64(value))
+
+
+@njit(inline="always")
+def hash_of(x, seed):  # type: ignore[no-untyped-def]
+    """What `kernels.hashed` gives for a whole number."""
+    moved = np.uint64(seed) + np.uint64(MOVED)
+    return np.int64(scramble(scramble(np.uint64(x)) * np.uint64(31) + moved) >> np.uint64(33))
 
 
 @njit

@@ -9,8 +9,10 @@ from dataclasses import replace
 from millstream.algebra.expressions import Expression, Literal, conjuncts
 from millstream.blocks.leaves import Exists, Field, Scalar
 from millstream.blocks.native.expressions import value_of
+from millstream.blocks.native.functions import LARGEST
 from millstream.blocks.native.indexes import all_rows, fixes_key, rows_of_key
 from millstream.blocks.native.kinds import NotNative, Value, holds, zero
+from millstream.blocks.native.ordered import keep, put_in_order, write_kept
 from millstream.blocks.native.place import Many, Place, Single, Sink
 from millstream.blocks.native.totals import Total, total_of
 from millstream.blocks.native.writer import Writer
@@ -54,10 +56,10 @@ def write_select(place: Place, query: Select, sink: Sink, stop: str | None) -> N
         if query.order or query.limit is not None or query.offset is not None:
             raise NotNative("ORDER BY and LIMIT over one group have no native form")
         write_group(place, query, sink, stop)
-    elif query.order:
+    elif _is_first_only(query):
         write_first(place, query, sink)
-    elif query.offset is not None:
-        raise NotNative("OFFSET has no native form")
+    elif query.order:
+        write_ordered(place, query, sink, stop)
     else:
         limited, stop = _limited(place, query, sink, stop)
         write_rows(
@@ -69,25 +71,36 @@ def write_select(place: Place, query: Select, sink: Sink, stop: str | None) -> N
 
 
 def _limited(place: Place, query: Select, sink: Sink, stop: str | None) -> tuple[Sink, str | None]:
-    """The sink, for so many rows only."""
-    if query.limit is None:
+    """The sink, for so many rows only, behind those that OFFSET passes over. A NULL is none."""
+    if query.limit is None and query.offset is None:
         return sink, stop
     w = place.w
-    limit = w.fixed(value_of(place, query.limit))
-    left = w.name()
-    w.line(f"{left} = {limit.code}")
-    if limit.valid is not None:
-        raise NotNative("a LIMIT that may be NULL has no native form")
+    skipped = _number(place, query.offset, "0")
+    left = _number(place, query.limit, str(LARGEST))
     over = w.name()
     w.line(f"{over} = {left} <= 0")
 
     def some(inside: Place, row: Sequence[Value]) -> None:
-        with w.block(f"if {left} > 0"):
+        with w.block(f"if {skipped} > 0"):
+            w.line(f"{skipped} -= 1")
+        with w.block(f"elif {left} > 0"):
             w.line(f"{left} -= 1")
             sink(inside, row)
         w.line(f"{over} = {left} <= 0" + (f" or {stop}" if stop else ""))
 
     return some, over
+
+
+def _number(place: Place, expression: Expression | None, otherwise: str) -> str:
+    """A name that counts down from the number of LIMIT or OFFSET."""
+    w, name = place.w, place.w.name()
+    if expression is None:
+        w.line(f"{name} = {otherwise}")
+        return name
+    value = w.fixed(value_of(place, expression))
+    code = value.code if value.valid is None else f"{value.code} if {value.valid} else {otherwise}"
+    w.line(f"{name} = {code}")
+    return name
 
 
 def write_rows(place: Place, query: Select, sink: Sink, stop: str | None) -> None:
@@ -266,11 +279,29 @@ def finish_group(
         sink(inside, [value_of(inside, e) for _, e in query.outputs])
 
 
+def _is_first_only(query: Select) -> bool:
+    """Whether one row is wanted, the first by ORDER BY."""
+    limit = query.limit
+    one = isinstance(limit, Literal) and limit.value == 1
+    return bool(query.order) and one and query.offset is None
+
+
+def write_ordered(place: Place, query: Select, sink: Sink, stop: str | None) -> None:
+    """ORDER BY: rows are kept until all are there."""
+    outputs = [e for _, e in query.outputs]
+    expressions = [*(part.value for part in query.order), *outputs]
+    kept = keep(
+        place,
+        expressions,
+        lambda take: write_rows(place, query, lambda inside, _: take(inside), None),
+    )
+    put_in_order(place, kept, query.order)
+    limited, over = _limited(place, query, sink, stop)
+    write_kept(place, kept, len(query.order), limited, over)
+
+
 def write_first(place: Place, query: Select, sink: Sink) -> None:
     """ORDER BY … LIMIT 1: the first row of those that come first."""
-    limit = query.limit
-    if not isinstance(limit, Literal) or limit.value != 1 or query.offset is not None:
-        raise NotNative("ORDER BY without LIMIT 1 has no native form")
     from millstream.blocks.native.ordering import comes_before
 
     w = place.w
