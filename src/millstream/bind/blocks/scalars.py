@@ -41,9 +41,9 @@ class Scalars(Expressions):
         """A column of the scope as the field of a source."""
         return self.fields.get(column.name, column) if isinstance(column, Column) else column
 
-    def find(self, node: exp.Column) -> Expression | None:
+    def find(self, node: exp.Expr) -> Expression | None:
         """A column of this query or one around it, None if it is neither."""
-        if is_known(self.scope, node):
+        if isinstance(node, exp.Column) and is_known(self.scope, node):
             return self.field_of(super()._column(node))
         return None if self.outer is None else self.outer(node)
 

@@ -50,6 +50,7 @@ from millstream.bind.expressions.vocabulary import (
     PARTS,
     UNITS,
 )
+from millstream.bind.names.elements import OF_TUPLES
 from millstream.bind.names.scope import Scope, is_known, with_names_around
 from millstream.bind.names.window_functions import window_as_value, window_of_group
 from millstream.blocks.versions import Known
@@ -73,7 +74,7 @@ class Expressions:
     aggregate: Callable[[exp.Expr, Aggregate, list[exp.Expr]], Expression] | None = None
     over: Callable[[exp.Window], Expression] | None = None
     owns: OfOwn | None = None
-    outer: Callable[[exp.Column], Expression | None] | None = None
+    outer: Callable[[exp.Expr], Expression | None] | None = None
     subquery: Callable[[exp.Expr, Expressions], Expression] | None = None
     aggregates: Callable[[str], Aggregate | None] = builtin
     routines: Known = field(default_factory=Known)
@@ -89,6 +90,8 @@ class Expressions:
         """The typed expression; errors point at the part of the text they are about."""
         try:
             own: Expression | None = self.scope.reference(node)
+            if own is None and self.outer is not None and isinstance(node, OF_TUPLES):
+                own = self.outer(node)
             if own is None and self.owns is not None:
                 own = self.owns.value(node)
             return self._bind(node) if own is None else own

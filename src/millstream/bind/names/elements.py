@@ -17,6 +17,8 @@ from millstream.patterns.sequence import REACHED, TIMED_OUT
 from millstream.patterns.tallies import Tally
 
 ENDS = ("first", "last")
+OF_TUPLES = (exp.Dot, exp.Anonymous, exp.Window, exp.Filter)
+"""What can say something of the tuples of an element, beside columns."""
 
 
 @dataclass(frozen=True)

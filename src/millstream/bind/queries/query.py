@@ -13,6 +13,7 @@ from millstream.algebra.expressions import Column, Literal
 from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.scalars import Expressions
+from millstream.bind.names.elements import OF_TUPLES
 from millstream.bind.names.scope import Scope, is_known, not_found_in
 from millstream.bind.names.trees import aggregates_of, calls_own, has_over, is_query, own_parts
 from millstream.bind.names.words import check_name, find_word
@@ -79,7 +80,7 @@ class _Binder:
     """What names in FROM have meant, in the catalog or in WITH."""
     _catalogs: dict[int, Catalog] = field(default_factory=dict)
     _sources: dict[int, Joined | None] = field(default_factory=dict)
-    _free: dict[int, list[exp.Column]] = field(default_factory=dict)
+    _free: dict[int, list[exp.Expr]] = field(default_factory=dict)
 
     def query(self, node: exp.Expr, outermost: bool = False) -> Node:
         """The plan of a query, before the defaults for outermost queries."""
@@ -125,11 +126,21 @@ class _Binder:
 
     def outer_of(self, node: exp.Expr, around: Around) -> Outer | None:
         """What a subquery uses of the query around it; None if nothing."""
-        found = [(column, around.find(column)) for column in self._free_columns(node)]
-        for column in [c for c, there in found if there is None]:
-            not_found_in(around.scope, column)
-        used = tuple(dict.fromkeys(there for _, there in found if there is not None))
-        return Outer(around, used) if used else None
+        used, inside = dict[Column, None](), set[int]()
+        for name in self._free_names(node):
+            there = None if id(name) in inside else self._around(name, around)
+            if there is not None:
+                used[there] = None
+                inside |= {id(part) for part in name.walk()}
+            elif isinstance(name, exp.Column):
+                not_found_in(around.scope, name)
+        return Outer(around, tuple(used)) if used else None
+
+    def _around(self, name: exp.Expr, around: Around) -> Column | None:
+        try:
+            return around.find(name)
+        except MillstreamError as error:
+            raise error.at(place_of(name, self.text)) from None
 
     def aggregate(self, name: str) -> Aggregate | None:
         """The aggregate of a name: one of the catalog, or a built-in."""
@@ -174,18 +185,19 @@ class _Binder:
             plan = test.apply(plan, base, lambda value: value)
         return plan
 
-    def _free_columns(self, node: exp.Expr) -> list[exp.Column]:
-        """The columns in a query that nothing in its own FROM has."""
+    def _free_names(self, node: exp.Expr) -> list[exp.Expr]:
+        """The columns in a query that nothing in its own FROM has; and what may be said of the
+        tuples of a sequence further out."""
         if id(node) not in self._free:
             with self._ctes(node):
                 self._free[id(node)] = self._find_free(node)
         return self._free[id(node)]
 
-    def _find_free(self, node: exp.Expr) -> list[exp.Column]:
+    def _find_free(self, node: exp.Expr) -> list[exp.Expr]:
         if not isinstance(node, exp.Select):
             sides = (node.this, node.args.get("expression"))
             return [
-                c for s in sides if s is not None and is_query(s) for c in self._free_columns(s)
+                c for s in sides if s is not None and is_query(s) for c in self._free_names(s)
             ]
         source = self.source(node)
         scope = Scope(()) if source is None else source.scope
@@ -195,15 +207,17 @@ class _Binder:
             clause = node.args.get(word)
             for part in clause if isinstance(clause, list) else [clause] if clause else []:
                 names = aliases if word in ("group", "having", "order") else set()
-                found += [c for c in self._columns_in(part) if not _is_own(c, scope, names)]
+                found += [c for c in self._names_in(part) if not _is_own(c, scope, names)]
         return found
 
-    def _columns_in(self, clause: exp.Expr) -> Iterator[exp.Column]:
-        """The columns of a clause, and those that subqueries in it do not have themselves."""
+    def _names_in(self, clause: exp.Expr) -> Iterator[exp.Expr]:
+        """The names of a clause, and those that subqueries in it do not have themselves."""
         for part in own_parts(clause):
             if is_query(part):
-                yield from self._free_columns(part)
+                yield from self._free_names(part)
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
+                yield part
+            elif isinstance(part, OF_TUPLES):
                 yield part
 
     def _answer(self, node: exp.Expr, outer: Outer | None, outermost: bool = False) -> Answer:
@@ -355,8 +369,10 @@ def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) 
     return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
 
 
-def _is_own(column: exp.Column, scope: Scope, aliases: set[str]) -> bool:
-    return is_known(scope, column) or (not column.table and column.name.lower() in aliases)
+def _is_own(name: exp.Expr, scope: Scope, aliases: set[str]) -> bool:
+    if not isinstance(name, exp.Column):
+        return any(is_known(scope, column) for column in name.find_all(exp.Column))
+    return is_known(scope, name) or (not name.table and name.name.lower() in aliases)
 
 
 def _unwrapped(node: exp.Expr) -> exp.Expr:

@@ -55,9 +55,12 @@ class Around:
     def depth(self) -> int:
         return self.outer.depth if self.outer is not None else 0
 
-    def find(self, node: exp.Column) -> Column | None:
-        """The column of this query, or of one further out, that a name means."""
-        found = find_in(self.scope, node)
+    def find(self, node: exp.Expr) -> Column | None:
+        """The column of this query, or of one further out, that a name means, or what is said of
+        the tuples of a sequence."""
+        found = self.scope.reference(node)
+        if found is None and isinstance(node, exp.Column):
+            found = find_in(self.scope, node)
         if found is None and self.outer is not None:
             return self.outer.find(node)
         return found
@@ -96,7 +99,7 @@ class Outer:
         """The columns as outputs of a projection that keeps them."""
         return [(column.name, column) for column in self.columns]
 
-    def find(self, node: exp.Column) -> Column | None:
+    def find(self, node: exp.Expr) -> Column | None:
         there = self.around.find(node)
         if there is None or there not in self.used:
             return None
