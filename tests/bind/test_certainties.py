@@ -33,6 +33,11 @@ TOLD = {
         "at line 2, column 1",
         NEVER,
     ),
+    "FROM s AS (A, B) WHERE B.x < B.previous.x AND B.x > A.x": (
+        "never matches: the conditions of B contradict those of the elements before it, "
+        "at line 1, column 19",
+        NEVER,
+    ),
     "FROM s AS (A, *B) WHERE B.x > 3 AND count(*B) < 1": (
         "never matches: no star *B that has ended meets what is asked of it then, "
         "at line 1, column 19",

@@ -245,3 +245,26 @@ def test_a_followed_folder_may_be_empty(tmp_path: Path) -> None:
     script.write_text("CREATE STREAM b ORDER BY t SOURCE 'in';")
     with pytest.raises(MillstreamError, match="no file yet that columns could be inferred from"):
         load(script, (), print, follow=True)
+
+
+def test_columns_may_be_names_alone(tmp_path: Path) -> None:
+    """The types that are not written are those of the source, in the order that is written."""
+    (tmp_path / "t.csv").write_text("at,Bike,minutes\n1,17,12\n2,4,7.5\n")
+    told = Told(tmp_path)
+    found = told.declared("STREAM trips (minutes, bike int, at) ORDER BY at SOURCE 't.csv'")
+    assert found == (
+        "CREATE STREAM trips (minutes double, bike int, at bigint) ORDER BY at SOURCE 't.csv';"
+    )
+    assert told.declared("TABLE kept (bike, at) SOURCE 't.csv'") == (
+        "CREATE TABLE kept (bike bigint, at bigint) SOURCE 't.csv';"
+    )
+
+
+def test_a_name_that_the_source_does_not_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("at,bike\n1,17\n")
+    with pytest.raises(MillstreamError) as caught:
+        Told(tmp_path).declared("STREAM trips (at, bikes) ORDER BY at SOURCE 't.csv'")
+    assert caught.value.message == 'column "bikes" does not exist in file "t.csv"'
+    assert caught.value.hint == 'Did you mean "bike"?'
+    place = caught.value.place
+    assert place is not None and place.text[place.start : place.end] == "bikes"

@@ -72,8 +72,8 @@ def test_a_bare_query_is_the_select_it_stands_for(text):
     [
         ("bids", 'a statement cannot begin with "bids"'),
         ("a UNION ALL", "expected a query but the statement ends"),
-        ("TABLE t (a int)", 'unexpected "(" after TABLE t'),
-        ("TABLE", "TABLE is not part of the language yet"),
+        ("TABLE t (a)", 'expected a type after column "a" but found ")"'),
+        ("TABLE", "expected a name but the statement ends"),
         ("VALUES ((SELECT 1))", "VALUES is not part of the language yet"),
         ("COPY (SELECT x FROM a) TO 'f'", "COPY is not part of the language"),
         ("1 + 2", 'a statement cannot begin with "1"'),

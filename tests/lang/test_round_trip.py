@@ -30,6 +30,17 @@ CASES = [
         "SELECT a mod 2 * b, mod(a, 2), x.mod mod FROM s mod",
         "SELECT a % 2 * b, a % 2, x.mod AS mod FROM s AS mod",
     ),
+    (
+        "SELECT a + n minutes, a - m hours AS b, (a + n day) FROM s WHERE a > b + n seconds",
+        "SELECT a + n AS minutes, a - m * INTERVAL '1' HOUR AS b, (a + n * INTERVAL '1' DAY) FROM s"
+        " WHERE a > b + n * INTERVAL '1' SECOND",
+    ),
+    (
+        "stream s (a, b int) order by a source 'x.csv'",
+        "CREATE STREAM s (a, b int) ORDER BY a SOURCE 'x.csv'",
+    ),
+    ("table t (a, b) source 'x.csv'", "CREATE TABLE t (a, b) SOURCE 'x.csv'"),
+    ("table t (a int) key (a)", "CREATE TABLE t (a int) KEY (a)"),
     ("SELECT * FROM ℜ(s) x, r(t.late)", "SELECT * FROM R(s) AS x, R(t.late)"),
     (
         'SELECT * FROM ℜ_minutes(s) AS x (a), R (t, "two words") [Now]',

@@ -33,11 +33,14 @@ class Generator:
         defines = tuple((v, self.condition(v)) for v in variables if rng.random() < 0.85)
         skip, skip_to = self.skip()
         outputs = [None, "one", "one", "all", "all", "show", "omit"]
+        # rows that are left out cannot be shown as unmatched
+        if self.table and not r.leaves_out(pattern):
+            outputs += ["unmatched", "unmatched"]
         return r.Recognize(
             pattern,
             ("k",) if rng.random() < 0.7 else (),
             measures=tuple((f"m{i}", self.measure()) for i in range(rng.randint(1, 4))),
-            output=rng.choice([*outputs, "unmatched", "unmatched"] if self.table else outputs),
+            output=rng.choice(outputs),
             skip=skip,
             skip_to=skip_to,
             within=rng.randint(1, 6) if rng.random() < 0.2 else None,

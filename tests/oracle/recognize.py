@@ -148,6 +148,11 @@ def parts_of(pattern: Pattern) -> tuple[Pattern, ...]:
     return ()
 
 
+def leaves_out(pattern: Pattern) -> bool:
+    """Whether a part of a pattern is excluded from ALL ROWS PER MATCH."""
+    return isinstance(pattern, Exclude) or any(map(leaves_out, parts_of(pattern)))
+
+
 def variables_of(pattern: Pattern) -> tuple[str, ...]:
     """The variables of a pattern, in the order in which they are named."""
     if isinstance(pattern, Var):

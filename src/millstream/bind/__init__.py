@@ -14,7 +14,7 @@ The folders are in the order in which things happen, and a folder imports only f
 
 from millstream.bind.definitions.clauses import source_fault
 from millstream.bind.definitions.filled import bind_put, filled
-from millstream.bind.definitions.inferred import with_columns
+from millstream.bind.definitions.inferred import is_whole, with_columns
 from millstream.bind.definitions.named_queries import bind_derived, outermost
 from millstream.bind.definitions.raw_sources import bind_source
 from millstream.bind.definitions.streams import bind_stream
@@ -34,5 +34,6 @@ __all__ = [
     "filled",
     "outermost",
     "source_fault",
+    "is_whole",
     "with_columns",
 ]

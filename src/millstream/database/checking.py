@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from millstream.algebra.changes import no_rows
+from millstream.bind import is_whole
 from millstream.bind.names.script_order import defined_name, names_used, script_order
 from millstream.catalog import Stream
 from millstream.connect.table import TableFiles
@@ -62,7 +63,7 @@ class UnopenedDraft(Draft):
     def look_into(self, stream: Stream, follow: bool) -> None: ...
 
     def completed(self, statement: Declaration) -> tuple[Declaration, str | None]:
-        if statement.columns:
+        if is_whole(statement):
             return statement, None
         raise MillstreamError(
             f'the columns of "{statement.name}" are inferred from its source, which is not opened',

@@ -15,6 +15,7 @@ from millstream.bind import (
     bind_stream,
     bind_table,
     bind_tagged,
+    is_whole,
     outermost,
     with_columns,
 )
@@ -332,7 +333,7 @@ class Draft:
 
     def completed(self, statement: Declaration) -> tuple[Declaration, str | None]:
         """A declaration with its columns; if these were inferred, the text of all of it, too."""
-        if statement.columns:
+        if is_whole(statement):
             return statement, None
         whole = with_columns(statement, self.base, self.remembered(statement.name))
         self.events.append(Noticed(whole.notice))

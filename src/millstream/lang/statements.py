@@ -36,7 +36,8 @@ class Definition(Named):
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnDef:
-    """A column of a stream or table; `type` is canonical text such as `decimal(10,2)`."""
+    """A column of a stream or table; `type` is canonical text such as `decimal(10,2)`, or empty
+    where the source has it."""
 
     name: str
     type: str

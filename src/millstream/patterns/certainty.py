@@ -74,7 +74,7 @@ def _why(element: Element, facts: list[Fact], mine: list[Fact]) -> Why:
     if impossible([(element.test, Sense.TRUE)]):
         return Why.NO_TUPLE
     met = [fact for fact in mine if fact[1] is Sense.TRUE]
-    if impossible(met):
+    if element.star and impossible(met):
         return Why.NO_END
     return Why.AGAINST_EARLIER if impossible([*facts, *met]) else Why.STAR_TAKES_ALL
 

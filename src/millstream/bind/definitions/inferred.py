@@ -11,7 +11,7 @@ from millstream.catalog import Fields, Stream
 from millstream.connect.connector import Inferred
 from millstream.connect.opening import infer_columns
 from millstream.connect.options import OF_STREAMS, OF_TABLES
-from millstream.errors import MillstreamError, Notice
+from millstream.errors import MillstreamError, Notice, closest
 from millstream.lang import ColumnDef, CreateStream, CreateTable, parse_script, to_sql
 
 Declaration = TypeVar("Declaration", CreateStream, CreateTable)
@@ -24,6 +24,11 @@ class Completed(Generic[Declaration]):
     statement: Declaration
     text: str
     notice: Notice
+
+
+def is_whole(statement: Declaration) -> bool:
+    """Whether all columns of a declaration are there, with their types."""
+    return bool(statement.columns) and all(column.type for column in statement.columns)
 
 
 def with_columns(
@@ -48,10 +53,9 @@ def with_columns(
         raise error.at(source_fault(statement, error)) from None
     columns = _fitting(statement, inferred.columns)
     place = statement.source_place or statement.name_place
-    whole = replace(
-        statement,
-        columns=tuple(ColumnDef(name=n, type=type_name(kind), place=place) for n, kind in columns),
-    )
+    there = tuple(ColumnDef(name=n, type=type_name(kind), place=place) for n, kind in columns)
+    wanted = tuple(_typed(column, there, inferred.file) for column in statement.columns)
+    whole = replace(statement, columns=wanted or there)
     how = f'are inferred from {_seen(inferred)}"{inferred.file}"{_left_out(inferred)}'
     hint = None if inferred.rows is None else "A later row that does not fit is a bad row."
     return _completed(whole, how, hint)
@@ -72,10 +76,29 @@ def _as_before(
         return None
     if not isinstance(earlier, CreateStream | CreateTable):
         return None
-    if replace(earlier, columns=()) != statement:
+    if replace(earlier, columns=statement.columns) != statement:
+        return None
+    written = [(c.name, c.type or there.type) for c, there in zip(statement.columns, earlier.columns)]
+    if statement.columns and written != [(c.name, c.type) for c in earlier.columns]:
         return None
     place = statement.source_place or statement.name_place
     return tuple(replace(column, place=place) for column in earlier.columns)
+
+
+def _typed(column: ColumnDef, there: tuple[ColumnDef, ...], file: str) -> ColumnDef:
+    """A column with the type that its source has for it, if none was written."""
+    if column.type:
+        return column
+    for found in there:
+        if found.name.lower() == column.name.lower():
+            return replace(column, type=found.type)
+    near = closest(column.name, [found.name for found in there])
+    raise MillstreamError(
+        f'column "{column.name}" does not exist in file "{file}"',
+        column.place,
+        detail=f"It has {', '.join(found.name for found in there)}.",
+        hint=f'Did you mean "{near}"?' if near else "Write a type for a column that comes later.",
+    )
 
 
 def _fitting(statement: CreateStream | CreateTable, columns: Fields) -> Fields:

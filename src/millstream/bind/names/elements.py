@@ -73,6 +73,12 @@ class Elements:
                 )
         return None
 
+    def all_of(self, name: str) -> list[tuple[str, Reference]]:
+        """All columns of the tuple of an element, for `X.*`; nothing if there is no such element."""
+        if self._named(name) is None:
+            return []
+        return [(column, self._cell(name, column)) for column in self.columns.names]
+
     def _end(self, node: exp.Expr) -> Reference | None:
         """`FIRST(Y.c)` and `LAST(*Y.c)`, which are FIRST(Y).c and LAST(*Y).c."""
         if not isinstance(node, exp.Anonymous) or node.name.lower() not in ENDS:

@@ -148,6 +148,8 @@ class Scope:
 
     def all_columns(self, table: str | None = None) -> list[tuple[str, Column]]:
         """The columns that * or alias.* stands for."""
+        if table and self.member(table) is None and (found := self._all_of_element(table)):
+            return found
         members = [self._member(table)] if table else list(self.members)
         merged = {} if table else dict(self.using)
         return [
@@ -156,6 +158,11 @@ class Scope:
             for c, plan, kind in m.columns
             if c.lower() not in m.hidden and (table or m.shown(c))
         ]
+
+    def _all_of_element(self, name: str) -> list[tuple[str, Column]]:
+        """The columns of an element of a sequence, for `X.*`."""
+        every = (m.elements.all_of(name) for m in self.members if m.elements is not None)
+        return [(column, Column(r.name, r.type)) for found in every for column, r in found]
 
     def member(self, alias: str) -> Member | None:
         """The entry of that alias."""

@@ -331,6 +331,7 @@ class Recognizing:
         place = place_of(self.pattern.pattern, self.text)
         self.notices += certainties(search, place, closed=not plan.is_stream)
         self._check_skip(search)
+        self._check_exclusion(search)
         if plan.is_stream:
             self._check_stream(search)
 
@@ -342,6 +343,16 @@ class Recognizing:
             f'every match begins with "{search.skip_to}", and the search cannot go on there',
             place_of(self.pattern.skip_to, self.text),
             hint="Write AFTER MATCH SKIP TO NEXT ROW, or the name of a later variable.",
+        )
+
+    def _check_exclusion(self, search: Recognition) -> None:
+        left_out = self.pattern.pattern.find(PatternExclude)
+        if left_out is None or search.shows != "all with unmatched":
+            return
+        raise MillstreamError(
+            "WITH UNMATCHED ROWS shows all rows, and the pattern leaves some out",
+            place_of(left_out, self.text),
+            hint="Leave out {- and -}, and choose rows by CLASSIFIER() in a query around it.",
         )
 
     def _check_stream(self, search: Recognition) -> None:

@@ -217,6 +217,8 @@ class Sequences:
             nodes += [part for part in and_parts(where.this) if id(part) not in taken]
         for root in nodes:
             for node, reference in _references(root, elements):
+                if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+                    found |= {r.name: r for _, r in elements.all_of(node.table)}
                 told = elements.told(node) if reference is None else reference
                 if told is not None:
                     found.setdefault(told.name, told)

@@ -95,6 +95,17 @@ def read_column(parser: Grammar) -> ColumnDef:
     return ColumnDef(name=name.text, type=type_name, place=parser.since(name))
 
 
+def read_maybe_typed(parser: Grammar) -> ColumnDef:
+    """Take a name and a type, or a name alone where a SOURCE follows that has the type."""
+    first, after = parser.current, parser.following
+    if after is None or after.token_type not in (TokenType.COMMA, TokenType.R_PAREN):
+        return read_column(parser)
+    if not parser.has_ahead("SOURCE"):
+        return read_column(parser)
+    name = parser.read_name("the name of a column")
+    return ColumnDef(name=name.text, type="", place=parser.since(first))
+
+
 def _refuse_bare_path(parser: Grammar, first: Token) -> NoReturn:
     """Stop at `item.price double`: the path of a field is one name."""
     path = first.text

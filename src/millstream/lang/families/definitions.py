@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot.tokens import Token, TokenType
 
 from millstream.lang.families.clauses import read_clauses
-from millstream.lang.families.columns import read_columns
+from millstream.lang.families.columns import read_columns, read_maybe_typed
 from millstream.lang.families.family import Family, Read, Write, names_text, string_text
 from millstream.lang.families.tagged import read_over
 from millstream.lang.grammar.grammar import Grammar
@@ -103,7 +103,7 @@ def _columns_or_none(
     words = " ".join(parser.current.text.upper().split()) if parser.current else ""
     if words in clauses or (words == "NON" and parser.at_words("NON", "RETROACTIVE")):
         return (), (), None
-    return read_columns(parser)
+    return read_columns(parser, read_maybe_typed)
 
 
 def _check_source(
@@ -113,12 +113,21 @@ def _check_source(
     columns: tuple[ColumnDef, ...],
     clauses: dict[str, Any],
 ) -> None:
-    if not columns and clauses.get("source") is None:
+    if clauses.get("source") is not None:
+        return
+    if not columns:
         parser.fail(
             f'{kind} "{name.text}" has no columns, and no SOURCE that they could be inferred from',
             name,
             hint=f"Write for example {quoted(name.text)} (item bigint, price double).",
         )
+    for column in columns:
+        if not column.type:
+            parser.fail(
+                f'column "{column.name}" has no type, and no SOURCE that it could be inferred from',
+                name,
+                hint=f"Write for example {quoted(column.name)} double.",
+            )
 
 
 def _new_name(parser: Grammar) -> Token:
@@ -180,7 +189,7 @@ def _source_and_options(node: CreateStream | CreateTable) -> list[str]:
 
 
 def _columns(columns: tuple[ColumnDef, ...]) -> str:
-    listed = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    listed = ", ".join(f"{quoted(column.name)} {column.type}".rstrip() for column in columns)
     return f" ({listed})" if columns else ""
 
 
@@ -191,6 +200,7 @@ DEFINITIONS = Family(
         **{f"CREATE {form.upper()}": _view_reader(form) for form in FORMS},
         "CREATE TABLE": read_table,
         "STREAM": read_stream,
+        "TABLE": read_table,
     },
     writers={
         CreateStream: _stream_text,

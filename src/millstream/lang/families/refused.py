@@ -8,7 +8,6 @@ from millstream.lang.grammar.grammar import Grammar
 NOT_YET = {
     "MERGE": "Write INSERT: a row replaces the one of its KEY.",
     "VALUES": "Write SELECT.",
-    "TABLE": "Write CREATE TABLE, or TABLE and the name of a table.",
     "VIEW": "Write CREATE VIEW.",
 }
 NEVER = {

@@ -74,9 +74,14 @@ class Bare(Core):
         return super()._parse_select_or_expression(alias)
 
     def _at_bare_name(self) -> bool:
-        """Whether `TABLE name` comes next, or a name that stands in a set operation."""
+        """Whether `TABLE name` comes next, or a name that stands in a set operation.
+
+        `TABLE name (` is a definition, as ESL writes it.
+        """
         if self._is_name(self._next) and self._curr.text.upper() == "TABLE":
-            return self._curr.token_type == TokenType.VAR
+            after = self._tokens[self._index + 2 : self._index + 3]
+            defines = bool(after) and after[0].token_type == TokenType.L_PAREN
+            return self._curr.token_type == TokenType.VAR and not defines
         if not self._is_name(self._curr):
             return False
         if self._is_operand(self._index):
@@ -117,13 +122,6 @@ class Bare(Core):
             self._advance()
         else:
             table_first = first
-        if self._next.token_type == TokenType.L_PAREN:
-            name = self._curr.text
-            self._advance()
-            self.fail(
-                f'unexpected "(" after TABLE {name}',
-                hint=f"Write CREATE TABLE {name} (…), or SELECT * FROM {name}.",
-            )
         source = self._parse_source_name()
         if (window := self._parse_stream_window()) is not None:
             source.set("stream_window", window)

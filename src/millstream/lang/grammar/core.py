@@ -103,6 +103,15 @@ class Core(Faults):
                 return self._tokens[index + 1].token_type
         return None
 
+    def has_ahead(self, word: str) -> bool:
+        """Whether a word, without quotes, stands in the rest of the statement."""
+        for token in self._tokens[self._index :]:
+            if token.token_type == TokenType.SEMICOLON:
+                return False
+            if token.text.upper() == word and token.token_type != TokenType.IDENTIFIER:
+                return token.token_type != TokenType.STRING
+        return False
+
     def close(self) -> None:
         """Take a closing parenthesis."""
         self._match_r_paren()

@@ -12,8 +12,12 @@ from sqlglot.tokens import TokenType
 from millstream.errors import MillstreamError
 from millstream.lang.grammar.core import Core
 from millstream.lang.grammar.faults import FIELD
+from millstream.lang.interval import MICROSECONDS
 from millstream.lang.nodes import Previous
 
+UNITS = {f"{unit}{ending}": unit for unit in MICROSECONDS for ending in ("", "s")}
+"""The units that a length of time is a multiple of, in words."""
+_AFTER_ALIAS = (TokenType.FROM, TokenType.COMMA)
 _AFTER_IS = (TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.DISTINCT)
 
 
@@ -73,7 +77,10 @@ class Expressions(Core):
 
     def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
         """Factors, and `a mod b`, where `mod` is a name everywhere else."""
+        added = self._prev is not None and self._prev.token_type in self.TERM
         node = super()._parse_factor(parse_mod)
+        if added and isinstance(node, exp.Column) and self._at_unit_of():
+            node = self._so_many(node)
         while node is not None and self._at_mod():
             self._advance()
             node = self._parse_more_factors(exp.Mod, node)
@@ -86,6 +93,21 @@ class Expressions(Core):
             kind = self.FACTOR[self._prev.token_type]
             node = self.expression(kind(this=node, expression=self._parse_factor_operand()))
         return node
+
+    def _at_unit_of(self) -> bool:
+        """Whether a unit of time comes next, as in `at + n minutes`; before FROM or a comma it
+        would be a name."""
+        word = self._curr
+        if word is None or word.token_type != TokenType.VAR or word.text.lower() not in UNITS:
+            return False
+        return self._next is not None and self._next.token_type not in _AFTER_ALIAS
+
+    def _so_many(self, amount: exp.Expr) -> exp.Expr:
+        """An amount of the unit ahead, which is a product."""
+        self._advance()
+        unit = exp.var(UNITS[self._prev.text.lower()].upper())
+        one = self.expression(exp.Interval(this=exp.Literal.string("1"), unit=unit), self._prev)
+        return self.expression(exp.Mul(this=amount, expression=one))
 
     def _at_mod(self) -> bool:
         """Whether `mod` and an operand come next."""
