@@ -23,6 +23,8 @@ class Shape:
 
 
 BOTH = ("bids", "asks")
+LEGS = (("A", "<", "X"), ("B", ">", "A"), ("C", "<", "B"), ("D", ">", "C"))
+"""Of a double bottom: each leg, how its prices go, and what is before it."""
 
 SHAPES = (
     Shape(
@@ -84,5 +86,25 @@ SHAPES = (
         "SELECT item, count(*) AS n FROM bids GROUP BY item ORDER BY n DESC, item LIMIT 10",
         "SELECT item, n FROM (SELECT item, count(*) AS n FROM bids GROUP BY item) "
         "ORDER BY n DESC, item LIMIT 10",
+    ),
+    Shape(
+        "double bottom",
+        "SELECT * FROM bids MATCH_RECOGNIZE (PARTITION BY item MEASURES X.price AS top, "
+        "LAST(A.price) AS low, LAST(C.price) AS again, LAST(D.price) AS back "
+        "PATTERN (X A+ B+ C+ D+ S) DEFINE A AS price < PREV(price), B AS price > PREV(price), "
+        "C AS price < PREV(price), D AS price > PREV(price), S AS price <= PREV(price));",
+        None,
+        "SELECT * FROM bids MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES "
+        "X.price AS top, LAST(A.price) AS low, LAST(C.price) AS again, LAST(D.price) AS back "
+        "ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW PATTERN (X A+ B+ C+ D+ S) DEFINE "
+        + ", ".join(
+            f"{leg} AS (LAST({leg}.price, 1) IS NULL AND {leg}.price {sign} LAST({before}.price)) "
+            f"OR {leg}.price {sign} LAST({leg}.price, 1)"
+            for leg, sign, before in LEGS
+        )
+        + ", S AS S.price <= LAST(D.price))",
+        same=False,
+        remark="DuckDB has no MATCH_RECOGNIZE; Flink has no PREV, so its conditions say whether "
+        "a row is the first of its leg.",
     ),
 )

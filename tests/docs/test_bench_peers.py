@@ -47,6 +47,9 @@ def test_a_shape_binds_and_answers_as_duckdb(shape, tmp_path: Path) -> None:  # 
             db.execute(STREAM.format(name=name, folder=tmp_path / name))
             other.execute(f"CREATE VIEW {name} AS FROM '{tmp_path / name}/*.parquet'")
         query = db.query(shape.ours.rstrip(";").replace("STREAMED ", ""))
+        if shape.duckdb is None:
+            assert shape.remark and not shape.same
+            return
         theirs = other.execute(shape.duckdb).fetchall()
         assert theirs
         if shape.same:

@@ -195,7 +195,7 @@ def test_wrong_values(
         (
             ("launch",),
             'command "launch" does not exist\nhint: Write one of run, read, check, explain, '
-            "functions, demo.",
+            "functions, demo, prepare.",
         ),
         (("run",), "missing argument 'SCRIPT.sql', or -e 'SQL'\nhint: Write millstream run --help"),
         (

@@ -32,8 +32,8 @@ __all__ = [
     "bind_table",
     "bind_tagged",
     "filled",
+    "is_whole",
     "outermost",
     "source_fault",
-    "is_whole",
     "with_columns",
 ]

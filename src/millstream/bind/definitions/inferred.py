@@ -78,7 +78,9 @@ def _as_before(
         return None
     if replace(earlier, columns=statement.columns) != statement:
         return None
-    written = [(c.name, c.type or there.type) for c, there in zip(statement.columns, earlier.columns)]
+    written = [
+        (c.name, c.type or there.type) for c, there in zip(statement.columns, earlier.columns)
+    ]
     if statement.columns and written != [(c.name, c.type) for c in earlier.columns]:
         return None
     place = statement.source_place or statement.name_place

@@ -74,7 +74,7 @@ class Elements:
         return None
 
     def all_of(self, name: str) -> list[tuple[str, Reference]]:
-        """All columns of the tuple of an element, for `X.*`; nothing if there is no such element."""
+        """All columns of an element's tuple, for `X.*`; nothing if there is no such element."""
         if self._named(name) is None:
             return []
         return [(column, self._cell(name, column)) for column in self.columns.names]

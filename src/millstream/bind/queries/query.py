@@ -196,9 +196,7 @@ class _Binder:
     def _find_free(self, node: exp.Expr) -> list[exp.Expr]:
         if not isinstance(node, exp.Select):
             sides = (node.this, node.args.get("expression"))
-            return [
-                c for s in sides if s is not None and is_query(s) for c in self._free_names(s)
-            ]
+            return [c for s in sides if s is not None and is_query(s) for c in self._free_names(s)]
         source = self.source(node)
         scope = Scope(()) if source is None else source.scope
         aliases = {item.alias.lower() for item in node.expressions if isinstance(item, exp.Alias)}
@@ -215,9 +213,7 @@ class _Binder:
         for part in own_parts(clause):
             if is_query(part):
                 yield from self._free_names(part)
-            elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
-                yield part
-            elif isinstance(part, OF_TUPLES):
+            elif isinstance(part, OF_TUPLES) or _names_column(part):
                 yield part
 
     def _answer(self, node: exp.Expr, outer: Outer | None, outermost: bool = False) -> Answer:
@@ -367,6 +363,10 @@ def renamed(plan: Node, names: tuple[str, ...], what: str, place: Place | None) 
             hint=f"Name all of {', '.join(plan.schema.names)}.",
         )
     return Project(tuple((n, Column(f.name, f.type)) for n, f in zip(names, plan.schema)), plan)
+
+
+def _names_column(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)
 
 
 def _is_own(name: exp.Expr, scope: Scope, aliases: set[str]) -> bool:
