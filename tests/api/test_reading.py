@@ -22,6 +22,7 @@ CREATE VIEW changes AS SELECT STREAMED item FROM bids [Range 1];
 CREATE VIEW dear AS SELECT item FROM bids WHERE price > 10;
 CREATE TABLE makers (item string, maker string) KEY (item);
 INSERT INTO makers VALUES ('lamp', 'ann'), ('vase', 'bob');
+CREATE STREAM items OVER bids KEY item;
 SELECT max(total) AS most FROM totals;
 """
 LAMP, VASE = ("lamp", 50, 2), ("vase", 5, 1)
@@ -78,6 +79,10 @@ ERRORS = {
     "SELECT * FROM total": 'view or table "total" does not exist',
     "SELECT * FROM bids": 'stream "bids" has no content: its rows come and go by',
     "SELECT * FROM dear": 'view "dear" has no content: its rows come and go by',
+    "SELECT * FROM items": 'stream "items" keeps its rows for the queries that read it, and is no '
+    "result",
+    "SELECT * FROM R(items)": 'stream "items" keeps its rows for the queries that read it, and is '
+    "no result",
     "SELECT * FROM bids.late": 'stream "bids.late" has no content: its rows come and go by',
     "SELECT * FROM changes": 'view "changes" is STREAMED: its changes are emitted, and its content '
     "is not kept",

@@ -334,6 +334,11 @@ def walk(node: Node) -> Iterator[Node]:
     yield from visit(node)
 
 
+def has_state(node: Node) -> bool:
+    """Whether any part of a plan keeps something from one step to the next."""
+    return not all(part.stateless for part in walk(node))
+
+
 def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
     """The same node over changed inputs."""
     updates = {

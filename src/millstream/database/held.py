@@ -13,7 +13,7 @@ from millstream.algebra.evaluate import cast
 from millstream.algebra.node import NOTHING, Wanted
 from millstream.algebra.time import Domain, spell_instant
 from millstream.algebra.types import INTEGER, TIMESTAMP
-from millstream.catalog import Entry, Stream, Table, View
+from millstream.catalog import Entry, Stream, Table, TaggedStream, View
 from millstream.database.contents import Contents
 from millstream.engine.outputs import COMPLETE, STREAM, Query
 from millstream.engine.snapshot import Snapshot
@@ -86,6 +86,11 @@ def held_under(
     there = contents.catalog.entries.get(name.lower())
     if isinstance(there, Table):
         return _held_table(there, contents, snapshot, at)
+    if isinstance(there, TaggedStream) and there.keys is not None:
+        raise MillstreamError(
+            f'stream "{there.name}" keeps its rows for the queries that read it, and is no result',
+            hint=f"Register one: CREATE VIEW latest AS SELECT COMPLETE * FROM R({there.name}).",
+        )
     query = contents.queries.find(name)
     if query is None or isinstance(there, Stream):
         raise (

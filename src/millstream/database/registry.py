@@ -9,10 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import islice
 
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import Node, has_state, walk
 from millstream.bind import Bound
 from millstream.bind.relations.times import domain_of
-from millstream.catalog import Catalog, Stream, View
+from millstream.catalog import Catalog, Stream, TaggedStream, View
 from millstream.engine.checkpoint import Commit, fingerprint
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.operators import Scan, StaticTable
@@ -167,10 +167,13 @@ def form_of(bound: Bound) -> str:
 
 
 def _views_in(plan: Node, catalog: Catalog) -> tuple[Node, ...]:
-    """The plans of views that this one is made of."""
+    """The plans of views that this one is made of. A tagged stream that keeps nothing is none: it
+    has no result, so nobody computes it but those who read it."""
     parts = set(walk(plan)) - {plan}
     return tuple(
         entry.plan
         for entry in catalog.entries.values()
-        if isinstance(entry, View) and entry.plan in parts
+        if isinstance(entry, View)
+        and entry.plan in parts
+        and (has_state(entry.plan) or not isinstance(entry, TaggedStream))
     )

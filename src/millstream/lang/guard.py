@@ -39,6 +39,8 @@ _UNFINISHED = {
     "`": ("quoted name", "Close it with `."),
 }
 _PREFIX_WORDS = ("NOT",)
+SETS = {"∪": "UNION", "∩": "INTERSECT", "∖": "EXCEPT"}
+"""Signs of set operations, and how they are written."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,8 @@ def _unreadable(text: str, match: re.Match[str]) -> MillstreamError:
         )
     if piece in "“”„‟«»‘’‚‛":
         hint = "Use straight quotes: 'text' for a string, \"name\" for a name."
+    elif piece in SETS:
+        hint = f"Write SELECT … {SETS[piece]} SELECT …; in FROM, put it in parentheses: (…) AS u."
     else:
         hint = "Remove it, or put it between quotes if it belongs to a string or a name."
     shown = f'"{piece}"' if piece.isprintable() else f"U+{ord(piece):04X}"

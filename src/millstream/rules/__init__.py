@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from millstream.algebra.node import Node, map_inputs, once, transform, walk
+from millstream.algebra.node import Node, has_state, map_inputs, once, transform, walk
 from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
@@ -124,15 +124,17 @@ def optimize(root: Node, whole: Iterable[Node] = (), choose: Choose | None = Non
     Each such part, and the rest of the plan, is then handed to `choose`, which may rewrite it.
     """
     root = _everywhere(root, FIRST)
-    optimizer = Optimizer(frozenset((*whole, *_read_twice(root))), choose)
+    optimizer = Optimizer(frozenset(whole), frozenset(_read_twice(root)), choose)
     return optimizer.finished(optimizer.chosen(root, optimizer.optimized(root)))
 
 
 @dataclass
 class Optimizer:
-    """Rewrites equal parts once."""
+    """Rewrites equal parts once. What runs anyhow is looked at as it is; what a plan only reads
+    twice is computed once where it has state."""
 
-    shared: frozenset[Node]
+    anyhow: frozenset[Node]
+    twice: frozenset[Node] = frozenset()
     choose: Choose | None = None
     known: dict[Node, Node] = field(default_factory=dict)
 
@@ -148,10 +150,15 @@ class Optimizer:
             if changed is not None:
                 result = self.optimized(changed)
                 break
-        if node in self.shared and not isinstance(result, Whole) and _has_state(result):
+        if self._is_whole(node, result):
             result = Whole(self.chosen(node, result))
         self.known[node] = result
         return result
+
+    def _is_whole(self, node: Node, result: Node) -> bool:
+        if isinstance(result, Whole):
+            return False
+        return node in self.anyhow or (node in self.twice and has_state(result))
 
     def chosen(self, part: Node, result: Node) -> Node:
         if self.choose is None or isinstance(result, Whole):
@@ -163,11 +170,6 @@ class Optimizer:
         plain = _without_marks(node)
         keyed = _everywhere(plain, KEYED)
         return _everywhere(plain if keyed == plain else _neat(keyed), LAST)
-
-
-def _has_state(node: Node) -> bool:
-    """Whether computing the plan once more would cost more than looking at its rows again."""
-    return not all(part.stateless for part in walk(node))
 
 
 def _everywhere(root: Node, rules: tuple[Rule, ...]) -> Node:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, has_state
 from millstream.operators import (
     Elements,
     Filter,
@@ -14,6 +14,7 @@ from millstream.operators import (
     Rstream,
     UnionAll,
 )
+from millstream.rules.whole import Whole
 
 
 def stream_now_as_elements(node: Node) -> Node | None:
@@ -33,6 +34,8 @@ def stream_now_as_elements(node: Node) -> Node | None:
 
 def _is_over_now(node: Node) -> bool:
     match node:
+        case Whole(input=part) if not has_state(part):
+            return _is_over_now(part)
         case UnionAll(left=left, right=right):
             return _is_over_now(left) and _is_over_now(right)
         case Filter() | Project() | Lateral() | LookupJoin() | NonRetroactiveJoin():

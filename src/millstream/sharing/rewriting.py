@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
 
-from millstream.algebra.node import Node, map_inputs, walk
+from millstream.algebra.node import Node, has_state, map_inputs, walk
 from millstream.blocks.routine import Routine
 from millstream.operators import Feed, GroupBy, Lateral, Recomputed, Rstream, Tagged
 from millstream.plan.alternatives import GAIN
@@ -63,11 +63,6 @@ class Views:
 
 
 @lru_cache(maxsize=50_000)
-def has_state(node: Node) -> bool:
-    """Whether computing a plan once more would cost more than looking at its rows again."""
-    return not all(part.stateless for part in walk(node))
-
-
 def signature_of(form: Skinned) -> Signature:
     """What the inputs of a form are, as far as a view of them can be of use."""
     return tuple(sorted(map(_signature, form.inputs)))

@@ -79,9 +79,11 @@ def _all_of(scope: Scope, node: exp.Column, text: str) -> list[tuple[str, Column
 
 
 def _name(node: exp.Expr) -> str:
-    """The name of a select item: its alias, its column's name, or its text."""
+    """The name of a select item: its alias, its column's name, or its text. Parentheses around an
+    item are no part of it: in `DISTINCT(item)`, too."""
     if isinstance(node, exp.Alias):
         return node.alias
+    node = node.unnest()
     return node.name if isinstance(node, exp.Column) else to_sql(node)
 
 

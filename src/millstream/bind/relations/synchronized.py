@@ -14,6 +14,7 @@ from millstream.bind.relations.times import check_times, domain_of
 from millstream.catalog import Catalog, Filled, Stream, Table, kind_of
 from millstream.errors import MillstreamError, Place
 from millstream.operators import (
+    Dated,
     GroupBy,
     Instants,
     Istream,
@@ -124,7 +125,7 @@ def is_time(node: Node, column: str, catalog: Catalog) -> bool:
             return True
         case Retime():
             return node.order == column
-        case Stamp() if column == INSTANT:
+        case Stamp() | Dated() if column == INSTANT:
             return True
         case Project():
             value = dict(node.outputs).get(column)

@@ -118,6 +118,11 @@ class Sources(Core):
                     hint=f"Write R({table.name}, {sync.name}).",
                 )
             sync = self._parse_name_in_relation("the name of a stream of time points", first)
+        if self._match(TokenType.L_BRACKET, advance=False):
+            self.fail(
+                f"{first.text}(…) takes a name without a window",
+                hint=f"Write the window behind the name alone: {table.name} [Range 1 Hour].",
+            )
         self._match_r_paren()
         relation = self.expression(RelationOf(sync=sync))
         relation.meta["span"] = (first.start, self._prev.end + 1)
@@ -131,6 +136,11 @@ class Sources(Core):
                 hint="Give a query a name with CREATE VIEW, and write the name.",
             )
         start = self._curr
+        if self._next is not None and self._at_relation_of():
+            self.fail(
+                f"{first.text}(…) takes a name, and {start.text}(…) is a relation already",
+                hint="Write the name alone.",
+            )
         table = self._parse_plain_name()
         table.meta["span"] = (start.start, self._prev.end + 1)
         return table
