@@ -61,7 +61,7 @@ def test_a_view_without_state_is_computed_once():
 
 
 def test_what_a_view_keeps_is_not_kept_once_more_by_a_stream_of_it():
-    view, query = registered(
+    _, query = registered(
         "CREATE VIEW dear AS SELECT STREAMED * FROM bids WHERE price > 100;"
         "CREATE VIEW who AS SELECT Istream(bidder) FROM dear;"
     )
