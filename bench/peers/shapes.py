@@ -107,4 +107,29 @@ SHAPES = (
         remark="DuckDB has no MATCH_RECOGNIZE; Flink has no PREV, so its conditions say whether "
         "a row is the first of its leg.",
     ),
+    Shape(
+        "over rows",
+        "SELECT item, avg(price) OVER (PARTITION BY item ROWS 999 PRECEDING) AS mean FROM bids;",
+        "SELECT item, avg(price) OVER (PARTITION BY item ORDER BY ts ROWS 999 PRECEDING) AS mean "
+        "FROM bids",
+        "SELECT item, AVG(price) OVER (PARTITION BY item ORDER BY ts "
+        "ROWS BETWEEN 999 PRECEDING AND CURRENT ROW) AS mean FROM bids",
+    ),
+    Shape(
+        "over time",
+        "SELECT item, avg(price) OVER (PARTITION BY item RANGE 10 MINUTES PRECEDING) AS mean "
+        "FROM bids;",
+        "SELECT item, avg(price) OVER (PARTITION BY item ORDER BY ts "
+        "RANGE BETWEEN INTERVAL 10 MINUTES PRECEDING AND CURRENT ROW) AS mean FROM bids",
+        "SELECT item, AVG(price) OVER (PARTITION BY item ORDER BY ts "
+        "RANGE BETWEEN INTERVAL '10' MINUTE PRECEDING AND CURRENT ROW) AS mean FROM bids",
+    ),
+    Shape(
+        "aggregate of one's own",
+        "SELECT item, decay_avg(price, 0.9) AS mean FROM bids GROUP BY item;",
+        None,
+        None,
+        remark="DuckDB has no aggregates of one's own; Flink's in Python need packages that are "
+        "not installed for this comparison.",
+    ),
 )

@@ -48,7 +48,8 @@ def test_a_shape_binds_and_answers_as_duckdb(shape, tmp_path: Path) -> None:  # 
             other.execute(f"CREATE VIEW {name} AS FROM '{tmp_path / name}/*.parquet'")
         query = db.query(shape.ours.rstrip(";").replace("STREAMED ", ""))
         if shape.duckdb is None:
-            assert shape.remark and not shape.same
+            db.run()
+            assert shape.remark and query.table().num_rows
             return
         theirs = other.execute(shape.duckdb).fetchall()
         assert theirs

@@ -82,9 +82,15 @@ class Rewriting:
     views: Views
     name: str
     used: dict[str, View] = field(default_factory=dict)
+    done: dict[Node, Node] = field(default_factory=dict)
 
     def rewritten(self, node: Node) -> Node:
         """The plan with its largest parts that views contain put over these."""
+        if node not in self.done:
+            self.done[node] = self._rewritten(node)
+        return self.done[node]
+
+    def _rewritten(self, node: Node) -> Node:
         form = skinned(node)
         for view in self.views.around(form):
             if view.name == self.name or not routines_of(view.plan) <= routines_of(node):

@@ -100,6 +100,7 @@ def skinned(node: Node) -> Skinned:
     return _plain(map_inputs(node, normal))
 
 
+@lru_cache(maxsize=50_000)
 def normal(node: Node) -> Node:
     """The plan in the form in which equal queries are equal."""
     return built(skinned(node))
