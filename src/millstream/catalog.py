@@ -40,9 +40,9 @@ class Stream:
     `order_by` is a column (external timestamps), `current_time` (internal), or None (latent).
     `unit` is that of an integer column which counts a unit of time, `second` for example: instants
     are microseconds then. `slack`, `ahead` are in the units of the domain, `idle` in microseconds
-    of the clock. `of` is set for streams that belong to something else and have no late or bad rows
-    of their own, such as side streams. A `foreign` stream comes as a Spark DataFrame, in partitions
-    side by side.
+    of the clock; `by_clock` says that time goes on by the clock when all are idle. `of` is set for
+    streams that belong to something else and have no late or bad rows of their own, such as side
+    streams. A `foreign` stream comes as a Spark DataFrame, in partitions side by side.
 
     The modifications of a table are a stream, too: `op` is the column that says what each of them
     does, `keyed` whether the table has a key, and `rows` are those that statements have made.
@@ -71,6 +71,7 @@ class Stream:
     clock: tuple[int, str] | None = None
     raw_op: str | None = None
     changed: tuple[str, ...] = ()
+    by_clock: bool = False
 
     @property
     def says(self) -> str | None:
@@ -116,6 +117,7 @@ class Stream:
                 *((self.op, self.keyed) if self.op else ()),
                 *((self.unit,) if self.unit else ()),
                 *((self.raw_op, self.changed) if self.raw_op else ()),
+                *((self.by_clock,) if self.by_clock else ()),
             )
         )
         return hashlib.sha256(said.encode()).hexdigest()[:16]

@@ -73,6 +73,26 @@ def test_idle_partitions_do_not_freeze_the_others():
     assert clock.beats["s"] == 20, "b is idle still"
 
 
+def test_when_all_are_silent_time_goes_on_by_the_clock():
+    stream = Stream("s", COLUMNS, "ts", idle=100, by_clock=True)
+    clock = after(Clock.start(), told("a", 5, now=10), told("b", 9, now=10), stream=stream)
+    clock = after(clock, told("b", 20, now=60), stream=stream)
+    clock = after(clock, Header("s", now=150), stream=stream)
+    assert clock.beats["s"] == 19, "b is not idle yet"
+    clock = after(clock, Header("s", now=190), stream=stream)
+    assert clock.beats["s"] == 19 + 30, "30 more than the limit have gone by since b"
+    clock = after(clock, Header("s", now=1_000), stream=stream)
+    assert clock.beats["s"] == 19 + 840
+    clock = after(clock, told("a", 2_000, now=1_001), stream=stream)
+    assert clock.beats["s"] == 1_999
+
+
+def test_time_does_not_begin_by_the_clock():
+    stream = Stream("s", COLUMNS, "ts", idle=100, by_clock=True)
+    clock = after(Clock.start(), Header("s", now=10), stream=stream)
+    assert after(clock, Header("s", now=1_000), stream=stream).beats["s"] < 0
+
+
 def test_partitions_of_all_streams_of_a_group_count_alike():
     other = Stream("o", COLUMNS, "ts")
     clock = after(Clock.start(), told("a", 10), told("b", 20), Header("o", 8, 8, rows=1,

@@ -156,16 +156,18 @@ class Connection:
         slack: int | str = 0,
         ahead: int | str | None = None,
         idle: int | str | None = None,
+        silence: str | None = None,
     ) -> None:
         """Declare a stream that comes from a Spark streaming DataFrame.
 
         `order_by` is a timestamp or integer column, or "current_time". A column that counts a unit
         of time is given with it, as "t seconds". `slack`, `ahead` and `idle` are lengths of time
         such as "5 seconds"; for a stream ordered by an integer without a unit, `slack` and `ahead`
-        are numbers. A number stands for microseconds where a time is meant.
+        are numbers. A number stands for microseconds where a time is meant. `silence="clock"` lets
+        time go on by the clock when all that a query reads has been silent for longer than `idle`.
         """
         self._check_stopped("stream")
-        self.database.add_stream(stream_of(name, frame, order_by, slack, ahead, idle))
+        self.database.add_stream(stream_of(name, frame, order_by, slack, ahead, idle, silence))
         self._foreign[name] = frame
 
     def table(

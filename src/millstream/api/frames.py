@@ -41,6 +41,7 @@ def stream_of(
     slack: int | str,
     ahead: Length,
     idle: Length,
+    silence: str | None = None,
 ) -> Stream:
     """The stream that a DataFrame gives."""
     columns = _columns(name, frame, "stream")
@@ -53,7 +54,7 @@ def stream_of(
             hint=f'Write order_by="{order_by}".',
         )
     bare = Stream(name, columns, order_by, foreign=True, unit=unit)
-    return _timed(bare, slack, ahead, idle)
+    return replace(_timed(bare, slack, ahead, idle), by_clock=_by_clock(bare, idle, silence))
 
 
 def table_of(
@@ -104,6 +105,18 @@ def _check_order(columns: Fields, order_by: str, name: str) -> None:
             f'a stream cannot be ordered by "{order_by}", a {type_name(kind)}',
             hint="Order by a timestamp or an integer.",
         )
+
+
+def _by_clock(bare: Stream, idle: Length, silence: str | None) -> bool:
+    """Whether time goes on by the clock when all are silent."""
+    if silence is None:
+        return False
+    if silence != "clock" or idle is None or bare.domain is not Domain.TIMESTAMP:
+        raise MillstreamError(
+            f'stream "{bare.name}" cannot have the silence "{silence}"',
+            hint='Write idle="10 seconds", silence="clock", for a stream in timestamps.',
+        )
+    return True
 
 
 def _timed(bare: Stream, slack: int | str, ahead: Length, idle: Length) -> Stream:

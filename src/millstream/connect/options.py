@@ -174,6 +174,14 @@ OF_STREAMS = Options(
             "10 seconds",
             otherwise="everybody waits",
         ),
+        Option(
+            "silence",
+            words("clock"),
+            "when all that a query reads has been silent for longer than `idle`, time goes on by "
+            "the clock",
+            "clock",
+            otherwise="time stands still",
+        ),
     ),
 )
 """Those of all streams, whatever their source."""

@@ -58,6 +58,7 @@ def _check_time(entry: Stream | Filled) -> None:
             ("SLACK", stream.slack != 0),
             ("option ahead", stream.ahead is not None),
             ("option idle", stream.idle is not None),
+            ("option silence", stream.by_clock),
         )
         if is_set
     ]

@@ -218,14 +218,19 @@ def _beat(
     watermark_groups: Mapping[str, frozenset[str]],
 ) -> int:
     together = watermark_groups.get(name, frozenset((name,)))
-    beats, awake = [], []
+    beats, awake, rested, by_clock = [], [], [], False
     for one in sorted(together):
         clock, stream = sources[one], streams[one]
         for part in clock.open_ones():
             beats.append(clock.heartbeat(stream) if stream.is_internal else part.heartbeat(stream))
-            awake.append(not _is_idle(part, clock.now, stream))
+            rest = _rest(part, clock.now, stream)
+            awake.append(rest <= 0)
+            rested.append(rest)
+            by_clock |= stream.by_clock
     if beats:
-        return min((b for b, up in zip(beats, awake) if up), default=max(beats))
+        last = max(beats)
+        silent = last + min(rested) if by_clock and last > DAWN else last
+        return min((b for b, up in zip(beats, awake) if up), default=silent)
     domain = streams[name].domain
     peers = [n for n in streams if streams[n].domain is domain]
     over = all(sources[n].ended for n in peers)
@@ -247,8 +252,11 @@ def _settled(header: Header, stream: Stream) -> Header:
     return replace(header, partition=None) if silent else header
 
 
-def _is_idle(part: PartitionClock, now: int, stream: Stream) -> bool:
-    return stream.idle is not None and part.seen is not None and now - part.seen > stream.idle
+def _rest(part: PartitionClock, now: int, stream: Stream) -> int:
+    """How long a partition has been idle by the clock; 0 or less where it is not."""
+    if stream.idle is None or part.seen is None:
+        return 0
+    return now - part.seen - stream.idle
 
 
 def _going_on(clock: SourceClock) -> SourceClock:

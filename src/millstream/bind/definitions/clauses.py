@@ -10,7 +10,7 @@ from millstream.algebra.time import Domain
 from millstream.algebra.types import type_from_text
 from millstream.bind.names.words import check_name, find_word
 from millstream.bind.relations.windows import length_in
-from millstream.catalog import Fields
+from millstream.catalog import Fields, Stream
 from millstream.connect.options import OF_STREAMS
 from millstream.connect.registry import option_names, through_spark
 from millstream.errors import MillstreamError, Place, closest
@@ -105,6 +105,25 @@ def length_option(
         raise MillstreamError(
             f'option "{name}": {error.message}', option_place(statement, name), hint=error.hint
         ) from None
+
+
+def silence_option(
+    value: str | None, time: Stream, idle: int | None, statement: CreateStream | CreateTable
+) -> bool:
+    """Whether time goes on by the clock when all are silent."""
+    if value is None:
+        return False
+    wrong = hint = None
+    if value.lower() != "clock":
+        wrong, hint = f'is "{value}", which does not exist', "Write silence = 'clock'."
+    elif idle is None:
+        wrong, hint = "needs an idle limit", "Write WITH (idle = '10 seconds', silence = 'clock')."
+    elif time.domain is not Domain.TIMESTAMP:
+        wrong, hint = f"does not fit: {called(statement)} has no timestamps", "Leave it out."
+    if wrong is not None:
+        place = option_place(statement, "silence")
+        raise MillstreamError(f'option "silence" {wrong}', place, hint=hint)
+    return True
 
 
 def after_word(word: str, place: Place | None) -> Place | None:

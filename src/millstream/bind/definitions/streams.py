@@ -13,6 +13,7 @@ from millstream.bind.definitions.clauses import (
     of_elsewhere,
     option_place,
     options_of,
+    silence_option,
 )
 from millstream.bind.expressions.messages import a
 from millstream.bind.names.words import check_result_name
@@ -44,6 +45,7 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
         slack = length_in(statement.slack, bare.domain, called(statement), statement.slack_place)
     ahead = length_option(options.pop("ahead", None), bare.domain, "ahead", statement)
     idle = length_option(options.pop("idle", None), Domain.TIMESTAMP, "idle", statement)
+    by_clock = silence_option(options.pop("silence", None), bare, idle, statement)
     if statement.source is None and options:
         raise _no_option(next(iter(options)), statement)
     return Stream(
@@ -58,6 +60,7 @@ def bind_stream(statement: CreateStream, base: str) -> Stream:
         idle,
         unit=statement.order_unit,
         clock=clock,
+        by_clock=by_clock,
     )
 
 
@@ -115,7 +118,7 @@ def _order(statement: CreateStream, columns: Fields) -> str | None:
 
 def _no_option(name: str, statement: CreateStream) -> MillstreamError:
     near = closest(name, STREAM_OPTIONS)
-    known = f"Without SOURCE there are {' and '.join(STREAM_OPTIONS)}."
+    known = f"Without SOURCE there are {', '.join(STREAM_OPTIONS[:-1])} and {STREAM_OPTIONS[-1]}."
     hint = of_elsewhere(name, statement) or (f"Did you mean {near}?" if near else known)
     return MillstreamError(
         f'option "{name}" of stream "{statement.name}" does not exist',

@@ -21,6 +21,7 @@ from millstream.bind.definitions.clauses import (
     of_elsewhere,
     option_place,
     options_of,
+    silence_option,
     source_fault,
 )
 from millstream.bind.names.words import check_result_name
@@ -203,11 +204,13 @@ def _fed_by_changes(
             )
         bare = replace(bare, columns=(bare.columns[0], *table.columns), order_by=own[0])
     given = {n: options.pop(n, None) for n in STREAM_OPTIONS}
+    idle = length_option(given["idle"], Domain.TIMESTAMP, "idle", statement)
     stream = replace(
         bare,
         slack=_slack(bare, statement),
         ahead=length_option(given["ahead"], bare.domain, "ahead", statement),
-        idle=length_option(given["idle"], Domain.TIMESTAMP, "idle", statement),
+        idle=idle,
+        by_clock=silence_option(given["silence"], bare, idle, statement),
         options=tuple(sorted(options.items())),
         base=base,
     )
