@@ -354,3 +354,23 @@ def test_a_run_waits_for_streams_that_are_declared_later(folder: Path) -> None:
         count = db.query(COUNT)
         wait(lambda: count.table().num_rows > 0)
         assert db.is_running
+
+
+def test_time_goes_on_by_the_clock_while_all_sources_are_silent(tmp_path: Path) -> None:
+    """What is due is told without another row."""
+    bids = tmp_path / "bids.csv"
+    bids.write_text("at,item\n2024-05-01 10:00:00,lamp\n2024-05-01 10:00:01,vase\n")
+    told: list[str] = []
+    with millstream.connect(host="local", base=tmp_path) as db:
+        db.execute(
+            "CREATE STREAM bids (at timestamp, item string) ORDER BY at SOURCE 'bids.csv' "
+            "WITH (idle = '200 milliseconds', silence = 'clock');"
+        )
+        gone = db.query("SELECT Dstream(item) FROM bids [Range 1 Second]")
+        gone.subscribe(lambda rows: told.extend(rows.column("item").to_pylist()))
+        db.start()
+        until = time.monotonic() + 20
+        while told != ["lamp", "vase"] and time.monotonic() < until:
+            time.sleep(0.02)
+        db.stop()
+    assert told == ["lamp", "vase"]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, walk
 from millstream.algebra.points import Points
 from millstream.operators import (
     Active,
@@ -65,6 +64,7 @@ class _Found:
     direct: set[str] = field(default_factory=set)
     """Streams whose first element makes its instant active."""
     streams: set[str] = field(default_factory=set)
+    seen: set[Node] = field(default_factory=set)
 
     @property
     def is_begun(self) -> bool:
@@ -72,7 +72,10 @@ class _Found:
         return self.streams <= self.direct
 
     def look(self, node: Node) -> None:
-        """Go down to where relations are made of streams, and to tables."""
+        """Go down to where relations are made of streams, and to tables, each once."""
+        if node in self.seen:
+            return
+        self.seen.add(node)
         match node:
             case LookupJoin(table=table):
                 self.tables |= table.rows.num_rows > 0
@@ -121,13 +124,8 @@ class _Found:
 
 
 def _streams(node: Node) -> set[str]:
-    if isinstance(node, Scan):
-        return {node.stream}
-    return {name for child in node.inputs for name in _streams(child)}
+    return {part.stream for part in walk(node) if isinstance(part, Scan)}
 
 
-def _tables(node: Node) -> Iterator[TableScan]:
-    if isinstance(node, TableScan):
-        yield node
-    for child in node.inputs:
-        yield from _tables(child)
+def _tables(node: Node) -> list[TableScan]:
+    return [part for part in walk(node) if isinstance(part, TableScan)]

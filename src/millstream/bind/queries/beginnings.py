@@ -30,13 +30,13 @@ def with_beginning(plan: Node, catalog: Catalog) -> Node:
 
 def streams_of(plan: Node) -> tuple[str, ...]:
     """The names of the streams that a plan rests on; those that only give points do not count."""
-    found: set[str] = set()
-    left = [plan]
+    seen, left = {plan}, [plan]
     while left:
-        node = left.pop()
-        found |= {node.stream} if isinstance(node, Scan) else set()
-        left += [child for child in node.inputs if not isinstance(child, Instants)]
-    return tuple(sorted(found))
+        children = left.pop().inputs
+        new = [c for c in children if not isinstance(c, Instants) and c not in seen]
+        seen.update(new)
+        left += new
+    return tuple(sorted(node.stream for node in seen if isinstance(node, Scan)))
 
 
 def _all_below(node: Node) -> tuple[str, ...]:

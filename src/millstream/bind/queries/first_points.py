@@ -39,32 +39,32 @@ def from_first_point(plan: Node) -> Node:
     clocks = _clocks(plan)
     if not clocks or plan.is_stream or not any(_begins(node) for node in _above(plan)):
         return plan
-    return _synchronized(plan, list(dict.fromkeys(clocks)))
+    return _synchronized(plan, clocks)
 
 
-def _clocks(node: Node) -> list[Clock] | None:
+def _clocks(plan: Node) -> list[Clock] | None:
     """The points at which a plan changes; None if it can change at any instant, as a window over
     a stream does."""
-    match node:
-        case Sync(points=points):
-            return [points]
-        case SyncAt(right=right):
-            return [right]
-        case TableScan():
-            return [] if node.is_static else None
-    if node.is_stream:
-        return None
-    found = [_clocks(child) for child in node.inputs]
-    known = [clocks for clocks in found if clocks is not None]
-    return [c for clocks in known for c in clocks] if len(known) == len(found) else None
-
-
-def _above(node: Node) -> Iterator[Node]:
-    """The operators above what is synchronized."""
-    if not isinstance(node, Sync | SyncAt):
-        yield node
+    found: dict[Clock, None] = {}
+    for node in _above(plan):
+        if node.is_stream or (isinstance(node, TableScan) and not node.is_static):
+            return None
         for child in node.inputs:
-            yield from _above(child)
+            if isinstance(child, Sync | SyncAt):
+                found[child.points if isinstance(child, Sync) else child.right] = None
+    return list(found)
+
+
+def _above(plan: Node) -> Iterator[Node]:
+    """The operators above what is synchronized, each once."""
+    seen, left = {plan}, [plan]
+    while left:
+        node = left.pop()
+        if not isinstance(node, Sync | SyncAt):
+            yield node
+            new = [child for child in node.inputs if child not in seen]
+            seen.update(new)
+            left += new
 
 
 def _begins(node: Node) -> bool:
