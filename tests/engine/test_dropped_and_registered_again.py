@@ -75,7 +75,7 @@ def test_a_batch_that_runs_meanwhile_brings_none_of_its_rows(running) -> None:
     carrier = host.carrier
 
     class Meanwhile:
-        place = carrier.place
+        place, waited = carrier.place, 0.0
 
         def carry(self, work):
             yield from carrier.carry(work)
