@@ -29,12 +29,19 @@ def shared(monkeypatch) -> list[str]:
         found.extend(shared.over)
         return True
 
+    def in_common(group, *others) -> bool:
+        found.append("common")
+        return True
+
     monkeypatch.setattr("millstream.sharing.rewriting.is_cheaper", pays)
+    monkeypatch.setattr("millstream.sharing.common._pays", in_common)
     return found
 
 
-def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
-    case = sharing_case(Random(f"sharing {seed}"))
+def check(
+    seed: int, settings: dict[str, str], restart: bool = False, synchronized: bool = False
+) -> None:
+    case = sharing_case(Random(f"sharing {seed}"), synchronized)
     if outcome(case, settings, restart) is not None:
         pytest.fail(f"{seed}, {settings}: {shrunk(case, settings, restart)}")
 
@@ -42,14 +49,27 @@ def check(seed: int, settings: dict[str, str], restart: bool = False) -> None:
 def test_a_few_queries_that_contain_others(shared: list[str]) -> None:
     for seed in range(50_000, 50_012):
         check(seed, SETTINGS[seed % len(SETTINGS)])
-    assert len(shared) > 4
+    assert len(shared) > 3
+
+
+def test_a_few_queries_at_points_of_others(shared: list[str]) -> None:
+    for seed in range(60_000, 60_016):
+        check(seed, SETTINGS[seed % len(SETTINGS)], synchronized=True)
+    assert len(shared) > 3
+
+
+@pytest.mark.slow
+def test_sharing_of_synchronized_queries_agrees_with_the_oracle(shared: list[str]) -> None:
+    for seed in range(CASES):
+        check(seed, SETTINGS[seed % len(SETTINGS)], seed % 7 == 0, synchronized=True)
+    assert len(shared) > CASES // 6
 
 
 @pytest.mark.slow
 def test_sharing_agrees_with_the_oracle(shared: list[str]) -> None:
     for seed in range(CASES):
         check(seed, SETTINGS[seed % len(SETTINGS)])
-    assert len(shared) > CASES // 4
+    assert len(shared) > CASES // 6
 
 
 @pytest.mark.slow

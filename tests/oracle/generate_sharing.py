@@ -1,14 +1,16 @@
 """Scripts whose queries have much in common: views, and queries nearly contained in them."""
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from random import Random
 
 from .spec import (
     Aggregate,
     Between,
     Bin,
+    Both,
     Col,
     Derived,
+    Events,
     Expr,
     Func,
     InList,
@@ -21,22 +23,29 @@ from .spec import (
     Query,
     Script,
     StreamSpec,
+    Sync,
+    Ticks,
     Window,
 )
 
 S = (("ts", "bigint"), ("k", "bigint"), ("x", "bigint"), ("w", "string"), ("d", "double"))
 R = (("tr", "bigint"), ("kr", "bigint"), ("y", "bigint"))
 FUNCTIONS = ("count", "count", "sum", "min", "max", "avg", "count_distinct", "median")
+INSIDE = {"p0": ("p1", "p6"), "p2": ("p0", "p1", "p3"), "p4": ("p5", "p5")}
+"""Points that are among those of others."""
 OUTPUTS = (None, None, "streamed", "streamed", "istream", "dstream")
 
 
-def sharing_case(rng: Random) -> Script:
-    """One or two views, and queries that differ from them in a few places."""
+def sharing_case(rng: Random, synchronized: bool = False) -> Script:
+    """One or two views, and queries that differ from them in a few places; with synchronized
+    sources where that is asked for, mostly at points of which some hold others."""
     streams = (_stream(rng, "s", S, 24), _stream(rng, "r", R, 12))
     kind = rng.choice(
         ("plain", "grouped", "grouped", "join", "join", "joined groups", "distinct", "in")
     )
     base = _base(rng, kind)
+    if synchronized:
+        return _with_points(rng, streams, base)
     derived = [Derived("d1", "view", _view(base))]
     if rng.random() < 0.4:
         derived.append(Derived("d2", "view", _view(_near(rng, base, "v"))))
@@ -45,6 +54,52 @@ def sharing_case(rng: Random) -> Script:
         near = _near(rng, base, f"q{number}")
         queries.append(replace(near, output=rng.choice(OUTPUTS)))
     return Script(streams, derived=tuple(derived), queries=tuple(queries))
+
+
+def _with_points(rng: Random, streams: tuple[StreamSpec, ...], base: Query) -> Script:
+    """A view at some points, and queries at the same ones, at some of them, or at others."""
+    syncs = _syncs(rng)
+    names = [sync.name for sync in syncs]
+    usual = rng.choice(("p0", "p0", "p2", "p4", None, rng.choice(names)))
+    derived = (Derived("d1", "view", _view(_at(rng, base, usual))),)
+    queries = []
+    for number in range(rng.choice((1, 2, 3))):
+        mine = rng.choice((usual, *INSIDE.get(usual, ("p1",)), rng.choice(names)))
+        near = _at(rng, _near(rng, base, f"q{number}"), mine or "p1")
+        queries.append(replace(near, output=rng.choice(OUTPUTS)))
+    return Script(streams, derived=derived, queries=tuple(queries), syncs=syncs)
+
+
+def _syncs(rng: Random) -> tuple[Sync, ...]:
+    """p0 has all points of p1, p2 those of both p0 and p3, p4 those of p5."""
+    every = rng.choice((1, 2, 2, 3))
+    times = rng.choice((2, 3))
+    low = rng.randrange(-1, 3)
+    return (
+        Sync("p0", Ticks(every, 0, None, "s")),
+        Sync("p1", Ticks(every * times, 0, None, "s")),
+        Sync("p3", Ticks(rng.choice((2, 3, 5)), 1, None, "s")),
+        Sync("p2", Both("union", "p0", "p3")),
+        Sync("p4", Events("s", "x", ">", low)),
+        Sync("p5", Events("s", "x", rng.choice((">", ">", "=")), low + 1)),
+        Sync("p6", Both("intersect", "p0", rng.choice(("p3", "p1")))),
+    )
+
+
+def _at(rng: Random, query: Query, name: str | None) -> Query:
+    """The query over sources that change at the points of a sync; now and then not all of them."""
+
+    def change(part):
+        if isinstance(part, tuple):
+            return tuple(map(change, part))
+        if not is_dataclass(part):
+            return part
+        part = replace(part, **{f.name: change(getattr(part, f.name)) for f in fields(part)})
+        if isinstance(part, Query | Join) and rng.random() < 0.95:
+            return replace(part, window=None, sync=name)
+        return part
+
+    return query if name is None else change(query)
 
 
 def _stream(rng: Random, name: str, columns, most: int) -> StreamSpec:

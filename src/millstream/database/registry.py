@@ -18,6 +18,7 @@ from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.operators import Scan, StaticTable
 from millstream.plan.memory import growing
 from millstream.plan.tables import streams_of_time, with_time
+from millstream.sharing.feeding import Feeding
 
 OURS = re.compile(r"q[0-9]+")
 """What we call a query that was given no name."""
@@ -101,15 +102,17 @@ class Registry:
     """The queries that are registered, found by their names in any case, in the order of scripts.
 
     `bare` is the number of the last query that was given a name of ours, `known` the names that a
-    checkpoint has.
+    checkpoint has. `feeding` is what others can be computed from, as far as it is known by now: it
+    grows with copies, and is made anew where a query was dropped, replaced or moved.
     """
 
     by_name: dict[str, Registered] = field(default_factory=dict)
     bare: int = 0
     known: KnownNames = field(default_factory=KnownNames)
+    feeding: Feeding = field(default_factory=Feeding)
 
     def copy(self) -> Registry:
-        return Registry(dict(self.by_name), self.bare, self.known)
+        return Registry(dict(self.by_name), self.bare, self.known, self.feeding)
 
     def __iter__(self) -> Iterator[Query]:
         return (one.query for one in self.by_name.values())
@@ -120,9 +123,12 @@ class Registry:
 
     def add(self, query: Query, statement: str) -> None:
         """Hold a query; one of that name is replaced, and the new one has its place."""
+        if query.name.lower() in self.by_name:
+            self.feeding = Feeding()
         self.by_name[query.name.lower()] = Registered(query, statement)
 
     def drop(self, name: str) -> Query | None:
+        self.feeding = Feeding()
         one = self.by_name.pop(name.lower(), None)
         return None if one is None else one.query
 
@@ -147,6 +153,7 @@ class Registry:
         last = islice(reversed(self.by_name.values()), len(queries))
         if all(one.query is query for one, query in zip(last, reversed(queries))):
             return
+        self.feeding = Feeding()
         for query in queries:
             if self.find(query.name) is query:
                 self.by_name[query.name.lower()] = self.by_name.pop(query.name.lower())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from millstream.algebra.node import Node, has_state, map_inputs, once, transform, walk
+from millstream.algebra.node import Node, has_state, map_inputs, once, walk
 from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
@@ -45,7 +45,7 @@ from millstream.rules.remove_true_filter import remove_true_filter
 from millstream.rules.slide_in_panes import slide_in_panes
 from millstream.rules.stream_moments_without_points import stream_moments_without_points
 from millstream.rules.stream_now_as_elements import stream_now_as_elements
-from millstream.rules.whole import Whole
+from millstream.rules.whole import Whole, without_marks
 
 Rule = Callable[[Node], Node | None]
 
@@ -167,7 +167,7 @@ class Optimizer:
 
     def finished(self, node: Node) -> Node:
         """The plan after KEYED and LAST, without marks."""
-        plain = _without_marks(node)
+        plain = without_marks(node)
         keyed = _everywhere(plain, KEYED)
         return _everywhere(plain if keyed == plain else _neat(keyed), LAST)
 
@@ -206,7 +206,3 @@ def _read_twice(root: Node) -> list[Node]:
         for child in node.inputs:
             readers[child] = readers.get(child, 0) + 1
     return [node for node, count in readers.items() if count > 1]
-
-
-def _without_marks(root: Node) -> Node:
-    return transform(root, lambda node: node.input if isinstance(node, Whole) else node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millstream.algebra.lifetime import Lifetime, passed_on
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, transform
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,3 +23,8 @@ class Whole(Node):
 
     def lives(self, given: Lifetime) -> Lifetime:
         return passed_on(given)
+
+
+def without_marks(root: Node) -> Node:
+    """The plan without marks."""
+    return transform(root, lambda node: node.input if isinstance(node, Whole) else node)

@@ -14,8 +14,11 @@ import pyarrow as pa
 
 from millstream.algebra.expressions import Call, Column, Expression, columns_of, rewrite
 from millstream.algebra.node import Node
+from millstream.algebra.points import Points
 from millstream.conditions.implications import Sense, impossible
 from millstream.operators import GroupBy
+from millstream.rules.contained_points import contains
+from millstream.sharing.clocks import synced
 from millstream.sharing.rolling_up import Rolled, rolled_up
 from millstream.sharing.skinned import (
     Skinned,
@@ -38,6 +41,8 @@ class WhyNot:
 
 def over(query: Skinned, view: Skinned, node: Node) -> Skinned | WhyNot:
     """The query over a view, whose plan is `node`; or the reason why it is not."""
+    if (other := _other_times(query, view)) is not None:
+        return WhyNot(other)
     if len(view.inputs) > len(query.inputs):
         return WhyNot("the view joins inputs that the query does not have")
     if _are_groups(query, view) and query.inputs != view.inputs:
@@ -49,6 +54,23 @@ def over(query: Skinned, view: Skinned, node: Node) -> Skinned | WhyNot:
             return found
         reason = found
     return reason
+
+
+def _other_times(query: Skinned, view: Skinned) -> str | None:
+    """Why a query changes when a view does not; None where every point of it is one of the view."""
+    if view.clock is None:
+        return None
+    if query.clock is None:
+        return f"the view changes only {_when(view)}"
+    if contains(view.clock, query.clock):
+        return None
+    return f"the view changes {_when(view)}, the query {_when(query)}"
+
+
+def _when(form: Skinned) -> str:
+    if isinstance(form.clock, Points):
+        return form.clock.words(form.inputs[0].time_domain)
+    return "at points that a stream brings"
 
 
 def _other_inputs(query: Skinned, view: Skinned) -> str:
@@ -106,7 +128,8 @@ def _over(query: Skinned, view: Skinned, node: Node, way: Way) -> Skinned | WhyN
         if found is None:
             return WhyNot(f"the view does not have {_shown(e)}")
         outputs.append((name, found))
-    inputs = (node, *(query.inputs[i] for i in rest))
+    below = node if query.clock == view.clock else synced(query.clock, node)
+    inputs = (below, *(synced(query.clock, query.inputs[i]) for i in rest))
     return Skinned(inputs, tuple(dict.fromkeys(conditions)), tuple(outputs))
 
 
@@ -166,7 +189,9 @@ def _groups_over(query: Skinned, view: Skinned, node: Node) -> Skinned | WhyNot:
     """Groups from the groups of a view: the same ones, or larger ones that are made of them."""
     mine, theirs = query.inputs[0], view.inputs[0]
     assert isinstance(mine, GroupBy) and isinstance(theirs, GroupBy)
-    inner, outer = skinned(theirs.input), skinned(mine.input)
+    clock = None if mine.keys and query.clock == view.clock else query.clock
+    query, view = replace(query, clock=None), replace(view, clock=None)
+    inner, outer = skinned(theirs.input).at_any_time, skinned(mine.input).at_any_time
     outer = outer.where(_on_keys(query.conditions, mine))
     inner = inner.where(_on_keys(view.conditions, theirs))
     if len(inner.inputs) != len(outer.inputs):
@@ -183,7 +208,7 @@ def _groups_over(query: Skinned, view: Skinned, node: Node) -> Skinned | WhyNot:
             continue
         found = _grouped_again(query, view, node, rolled)
         if isinstance(found, Skinned):
-            return found
+            return replace(found, clock=clock)
         reason = found
     return reason
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations
 
 from millstream.algebra.node import Node, has_state, map_inputs, walk
 from millstream.blocks.routine import Routine
-from millstream.operators import Feed, GroupBy, Lateral, Recomputed, Rstream, Tagged
-from millstream.plan.alternatives import GAIN
-from millstream.plan.cost import Costs
+from millstream.operators import (
+    AntiJoin,
+    Distinct,
+    Feed,
+    GroupBy,
+    Lateral,
+    Recomputed,
+    Rstream,
+    SemiJoin,
+)
 from millstream.plan.statistics import NOTHING, Statistics
-from millstream.plan.strategy import chosen
+from millstream.rules.contained_points import Clock
 from millstream.settings import Settings
 from millstream.sharing.containment import WhyNot, over
+from millstream.sharing.pricing import is_cheaper
 from millstream.sharing.shared import Shared
-from millstream.sharing.skinned import Skinned, built, skinned
+from millstream.sharing.skinned import Skinned, at, built, skinned
 
 MOST_LOOKED_AT = 50
 """So many views over the same inputs are looked at for a query, in the order they came in."""
@@ -82,16 +90,21 @@ class Rewriting:
     views: Views
     name: str
     used: dict[str, View] = field(default_factory=dict)
-    done: dict[Node, Node] = field(default_factory=dict)
+    done: dict[tuple[Node, Clock | None], Node] = field(default_factory=dict)
 
-    def rewritten(self, node: Node) -> Node:
-        """The plan with its largest parts that views contain put over these."""
-        if node not in self.done:
-            self.done[node] = self._rewritten(node)
-        return self.done[node]
+    def rewritten(self, node: Node, clock: Clock | None = None) -> Node:
+        """The plan with its largest parts that views contain put over these.
 
-    def _rewritten(self, node: Node) -> Node:
+        It is looked at at the points of the clock only, if there is one.
+        """
+        at_points = node, clock
+        if at_points not in self.done:
+            self.done[at_points] = self._rewritten(node, clock)
+        return self.done[at_points]
+
+    def _rewritten(self, node: Node, clock: Clock | None) -> Node:
         form = skinned(node)
+        form = form if clock is None else at(clock, form) or form
         for view in self.views.around(form):
             if view.name == self.name or not routines_of(view.plan) <= routines_of(node):
                 continue
@@ -101,11 +114,17 @@ class Rewriting:
             if not isinstance(found, WhyNot):
                 self.used[view.name] = view
                 return built(found)
-        inputs = tuple(self._deeper(one) for one in form.inputs)
+        inputs = tuple(self._deeper(one, form.clock) for one in form.inputs)
         return node if inputs == form.inputs else built(replace(form, inputs=inputs))
 
-    def _deeper(self, node: Node) -> Node:
-        return node if isinstance(node, Rstream) else map_inputs(node, self.rewritten)
+    def _deeper(self, node: Node, clock: Clock | None) -> Node:
+        if isinstance(node, Rstream):
+            return node
+        if not isinstance(node, GroupBy | Distinct | SemiJoin | AntiJoin):
+            clock = None
+        if isinstance(node, GroupBy) and node.depends_on_order:
+            clock = None
+        return map_inputs(node, lambda one: self.rewritten(one, clock))
 
 
 def routines_of(node: Node) -> frozenset[Routine]:
@@ -136,33 +155,6 @@ def over_views(
     shared = Shared(rewritten, tuple(rewriting.used), used)
     pays = is_cheaper(plan, shared, own_views, settings, statistics)
     return shared if pays else None
-
-
-def is_cheaper(
-    plan: Node,
-    shared: Shared,
-    own_views: tuple[Node, ...],
-    settings: Settings,
-    statistics: Statistics,
-) -> bool:
-    """Whether a query over views costs less than by itself, beside what these cost anyhow."""
-    there: set[Node] = set()
-    for view in shared.views:
-        there.update(walk(_priced(view, (), settings, statistics).plan))
-
-    def cost(plan: Node, views: Iterable[Node]) -> float:
-        costs = _priced(plan, tuple(views), settings, statistics)
-        return sum(costs.cost(node) for node in walk(costs.plan) if node not in there)
-
-    alone = cost(plan, own_views)
-    return cost(shared.plan, (*own_views, *shared.views)) < GAIN * alone
-
-
-def _priced(
-    plan: Node, views: tuple[Node, ...], settings: Settings, statistics: Statistics
-) -> Costs:
-    done = chosen(plan, settings, views)
-    return Costs.of(done if done.is_stream else Tagged(None, done), statistics)
 
 
 def substituted(plan: Node, effective: Mapping[Node, Node]) -> Node:

@@ -14,12 +14,14 @@ class Shared:
     """The plan of a query over the plans of others.
 
     Law: `plan` has the rows of the query's own plan at every instant. `over` names the queries it
-    is computed from, `views` are the plans of these, as they stand in it.
+    is computed from, `views` are the plans of these, as they stand in it, with the parts that it
+    has in `common` with queries that are not computed from each other.
     """
 
     plan: Node
     over: tuple[str, ...]
     views: tuple[Node, ...]
+    common: tuple[Node, ...] = ()
 
     def under(self, root: Node) -> Node:
         """A root of the query over this plan."""
@@ -29,4 +31,5 @@ class Shared:
 
     def mapped(self, change: Callable[[Node], Node]) -> Shared:
         """The same with all plans changed."""
-        return replace(self, plan=change(self.plan), views=tuple(map(change, self.views)))
+        views, common = (tuple(map(change, parts)) for parts in (self.views, self.common))
+        return replace(self, plan=change(self.plan), views=views, common=common)

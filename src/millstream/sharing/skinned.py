@@ -1,8 +1,9 @@
-"""The form in which queries are compared: inputs, conditions on them, and what is computed.
+"""The form in which queries are compared: inputs, conditions on them, what is computed, and when.
 
 Filters and projections are pulled above everything that treats rows one by one, so that what is
-left below them is the same for queries that differ in nothing else. Columns of the inputs are
-called `0.room`, `1.price`: by the number of the input.
+left below them is the same for queries that differ in nothing else. Points are pulled above
+everything that gives nothing of nothing and does not look at the times of rows, where all inputs
+have the same. Columns of the inputs are called `0.room`, `1.price`: by the number of the input.
 """
 
 from __future__ import annotations
@@ -34,23 +35,32 @@ from millstream.operators import (
     Range,
     RangeSlide,
     SemiJoin,
+    Sync,
+    SyncAt,
     Unbounded,
 )
 from millstream.operators.filter import filtered
 from millstream.operators.project import Outputs, handed_on
+from millstream.rules.contained_points import Clock, contains
 from millstream.rules.pieces import conditions as conditions_of
 from millstream.rules.pieces import substitute, takes_equals_alike
+from millstream.rules.whole import Whole
+from millstream.sharing.clocks import both_clocks, clock_of, synced, unslid
 
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 
 @dataclass(frozen=True)
 class Skinned:
-    """Rows of all inputs, paired, that meet all conditions, and what is computed of them."""
+    """Rows of all inputs, paired, that meet all conditions, and what is computed of them.
+
+    With a `clock`, the whole is what it was at the last of its points, and empty before the first.
+    """
 
     inputs: tuple[Node, ...]
     conditions: tuple[Expression, ...]
     outputs: Outputs
+    clock: Clock | None = None
 
     @cached_property
     def values(self) -> dict[str, Expression]:
@@ -66,6 +76,14 @@ class Skinned:
         made = tuple((name, substitute(e, self.values)) for name, e in outputs)
         return replace(self, outputs=made)
 
+    @property
+    def at_any_time(self) -> Skinned:
+        """The same without a clock: each input changes at its points."""
+        if self.clock is None:
+            return self
+        inputs = tuple(synced(self.clock, one) for one in self.inputs)
+        return replace(self, inputs=inputs, clock=None)
+
 
 def of_input(number: int, name: str) -> str:
     """What a column of an input is called."""
@@ -80,24 +98,41 @@ def skinned(node: Node) -> Skinned:
             return skinned(below).select(outputs)
         case Filter(condition=condition, input=below):
             return skinned(below).where(conditions_of(condition))
+        case RangeSlide() if (parts := unslid(node)) is not None:
+            return at(parts[0], skinned(parts[1])) or _plain(map_inputs(node, normal))
+        case Sync() | SyncAt():
+            clock, below = clock_of(node)
+            return at(clock, skinned(below)) or _plain(map_inputs(node, normal))
         case Now() | Range() | RangeSlide() | Unbounded():
-            stream = skinned(node.input)
+            stream = skinned(node.input).at_any_time
             if len(stream.inputs) == 1:
                 window = map_inputs(node, lambda _: stream.inputs[0])
                 return replace(stream, inputs=(window,))
         case Join(condition=condition, left=left, right=right):
             return _paired(skinned(left), skinned(right)).where(conditions_of(condition))
         case Istream(input=below) if below.monotonic:
-            return _over_all(skinned(below), Istream)
+            return _over_all(skinned(below).at_any_time, Istream)
         case Istream(input=below):
-            return _over_values(skinned(below), Istream)
+            return _over_values(skinned(below).at_any_time, Istream)
         case Distinct(input=below):
             return _over_values(skinned(below), Distinct)
-        case SemiJoin(left=left) | AntiJoin(left=left):
-            return _beside(node, skinned(left))
+        case SemiJoin() | AntiJoin():
+            return _beside(node, skinned(node.left), skinned(node.right))
         case GroupBy():
             return _grouped(node)
+        case Whole():
+            return _plain(node)
     return _plain(map_inputs(node, normal))
+
+
+def at(clock: Clock, form: Skinned) -> Skinned | None:
+    """A form that changes at the points of a clock; None where it has points of its own that do
+    not go together with these."""
+    match form.inputs:
+        case (GroupBy(keys=()) as groups,):
+            form = replace(form, inputs=(_from_any_time(clock, groups),))
+    found = both_clocks(clock, form.clock)
+    return None if found is None else replace(form, clock=found)
 
 
 @lru_cache(maxsize=50_000)
@@ -108,6 +143,7 @@ def normal(node: Node) -> Node:
 
 def built(form: Skinned) -> Node:
     """The plan of a form."""
+    form = form.at_any_time
     conditions = tuple(sorted(form.conditions, key=str))
     if len(form.inputs) == 1:
         names = {of_input(0, f.name): Column(f.name, f.type) for f in form.inputs[0].schema}
@@ -137,12 +173,24 @@ def _plain(node: Node) -> Skinned:
     return Skinned((node,), (), outputs)
 
 
+def _from_any_time(clock: Clock, groups: GroupBy) -> GroupBy:
+    """The one group of rows that change at the points at which it is looked at, as that of rows
+    that change at any time. It is there before the first point, but not looked at."""
+    below = skinned(groups.input)
+    if groups.depends_on_order or below.clock is None or not contains(below.clock, clock):
+        return groups
+    return replace(groups, input=built(replace(below, clock=None)))
+
+
 def _paired(left: Skinned, right: Skinned) -> Skinned:
     """The inputs of both; those of the right side have other numbers."""
+    clock = left.clock
+    if clock != right.clock:
+        left, right, clock = left.at_any_time, right.at_any_time, None
     shift = len(left.inputs)
     conditions = (*left.conditions, *(_shifted(c, shift) for c in right.conditions))
     outputs = (*left.outputs, *((n, _shifted(e, shift)) for n, e in right.outputs))
-    return Skinned((*left.inputs, *right.inputs), conditions, outputs)
+    return Skinned((*left.inputs, *right.inputs), conditions, outputs, clock)
 
 
 def _shifted(expression: Expression, by: int) -> Expression:
@@ -171,25 +219,31 @@ def _over_values(form: Skinned, make: Callable[[Node], Node]) -> Skinned:
     names = {repr(e): f"v{number}" for number, e in enumerate(values)}
     lifted, kept = _parted(form.conditions, values)
     inner = Skinned(form.inputs, tuple(kept), tuple(zip(names.values(), values)))
-    one = _plain(make(built(inner)))
+    one = replace(_plain(make(built(inner))), clock=form.clock)
     outputs = tuple((n, Column(names[repr(e)], e.type)) for n, e in form.outputs)
     return one.select(outputs).where(_renamed(lifted, form.outputs))
 
 
-def _beside(node: SemiJoin | AntiJoin, left: Skinned) -> Skinned:
+def _beside(node: SemiJoin | AntiJoin, left: Skinned, right: Skinned) -> Skinned:
     """Rows that have a partner, or none: what is asked of them may be asked before or after."""
+    clock = left.clock
+    if clock != right.clock:
+        left, right, clock = left.at_any_time, right.at_any_time, None
+    left, right = replace(left, clock=None), replace(right, clock=None)
     inner = built(replace(left, conditions=()))
-    one = replace(node, left=inner, right=normal(node.right))
+    one = replace(node, left=inner, right=built(right))
     lifted = [c for c in left.conditions if expressed(c, left.outputs) is not None]
     kept = [c for c in left.conditions if expressed(c, left.outputs) is None]
     if kept:
         one = replace(node, left=built(replace(left, conditions=tuple(kept))), right=one.right)
-    return _plain(one).where(_renamed(lifted, left.outputs))
+    return replace(_plain(one), clock=clock).where(_renamed(lifted, left.outputs))
 
 
 def _grouped(node: GroupBy) -> Skinned:
     """Groups, below the filters on what they are made by."""
     below = skinned(node.input)
+    if not node.keys or node.depends_on_order:
+        below = below.at_any_time
     values = below.values
     keys = _different(values[key] for key in node.keys)
     lifted, kept = _parted(below.conditions, keys) if keys else ([], list(below.conditions))
@@ -205,7 +259,8 @@ def _grouped(node: GroupBy) -> Skinned:
     outputs = (*zip(names.values(), keys), *zip(given.values(), arguments))
     inner = built(Skinned(below.inputs, tuple(kept), outputs))
     in_order = tuple(calls[name] for name in sorted(calls))
-    one = _plain(GroupBy(tuple(names.values()), in_order, inner, node.since))
+    groups = GroupBy(tuple(names.values()), in_order, inner, node.since)
+    one = replace(_plain(groups), clock=below.clock)
     of_keys = tuple((k, Column(names[repr(values[k])], values[k].type)) for k in node.keys)
     of_calls = tuple((c.name, Column(made[c.name], c.type)) for c in node.calls)
     return one.select((*of_keys, *of_calls)).where(
