@@ -12,7 +12,7 @@ from millstream.algebra import choose
 from millstream.algebra.changes import Changes
 from millstream.algebra.evaluate import computed_once, holds
 from millstream.algebra.expressions import Call, Column, Literal, conjunction
-from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING
+from millstream.algebra.types import BOOLEAN, DATE, DOUBLE, INTEGER, STRING, TIMESTAMP
 
 ROWS = pa.record_batch(
     {
@@ -54,6 +54,21 @@ def test_many_comparisons_of_a_value_choose_what_each_chooses(name, rest, most, 
             assert repr(found.rows.to_pylist()) == repr(wanted.rows.to_pylist())
             for time in ("ts", "exp", "weight", "seq"):
                 assert getattr(found, time).tolist() == getattr(wanted, time).tolist()
+
+
+@pytest.mark.parametrize("few", [0, 1, 3, 10**9])
+@pytest.mark.parametrize("comparison", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("name", ["n", "x", "whole", "real", "at"])
+def test_many_constants_choose_the_rows_on_their_side(name, comparison, few, monkeypatch):
+    monkeypatch.setattr(choose, "FEW_OF", few)
+    value = Column(name, {"n": INTEGER, "whole": INTEGER, "at": TIMESTAMP}.get(name, DOUBLE))
+    constants = [dt.datetime(2024, 1, 1, 3)] if name == "at" else [3, -1, 0, 8, 9, 14]
+    with computed_once():
+        for constant in (*constants, *constants):
+            given = float(constant) if value.type == DOUBLE else constant
+            test = Call(comparison, (value, Literal(given, value.type)), BOOLEAN)
+            wanted = np.flatnonzero(holds(test, ROWS, 10)).tolist()
+            assert choose.kept(test, CHANGES).ts.tolist() == [5 + place for place in wanted]
 
 
 def test_the_rows_are_laid_out_once_from_the_second_comparison_on(monkeypatch):

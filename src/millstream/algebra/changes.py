@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millstream.algebra.time import INFINITY, Span
+from millstream.columns.keys import factorize
 from millstream.columns.order import is_sorted, moved, stable_order
 
 TIME_FIELDS = ("#ts", "#exp", "#weight", "#seq")
@@ -160,6 +161,16 @@ class Changes:
         place = np.full(len(self) + 1, -1)
         place[index] = np.arange(len(index))
         return replace(kept, previous=place[self.previous[index]])
+
+    def chained(self, key: Sequence[str]) -> Changes:
+        """The same rows of a relation, which know those of their keys before them: in the order of
+        time, at one instant those that leave first."""
+        codes, _ = factorize([self.rows.column(name) for name in key], len(self))
+        order = np.lexsort((self.weight, self.ts, codes))
+        follows = codes[order][1:] == codes[order][:-1]
+        previous = np.full(len(self), -1)
+        previous[order[1:][follows]] = order[:-1][follows]
+        return replace(self, previous=previous)
 
     def in_time_order(self) -> Changes:
         """Sorted by ts, and by arrival inside one ts; free when it already is."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from typing import Literal as TypingLiteral
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +19,17 @@ from millstream.algebra.expressions import (
     conjunction,
     conjuncts,
 )
-from millstream.algebra.types import DATE, INTEGER, STRING
+from millstream.algebra.types import DATE, DOUBLE, INTEGER, STRING
 from millstream.columns.keys import factorize
 from millstream.columns.order import group_order
 
 MOST = 4_096
 """Rows are laid out by a value that has at most so many different ones."""
+
+Side = TypingLiteral["left", "right"]
+
+FEW_OF = 16
+"""Rows are put into their order again where they are fewer than one in so many."""
 
 ASKED = 8
 """Changes are moved to the order of a layout when an eighth of them was asked for."""
@@ -32,8 +39,8 @@ def kept(condition: Expression, changes: Changes) -> Changes:
     """The changes of the rows for which the condition is true, in their order.
 
     Where equal parts are computed once, the second condition that compares a value with a constant
-    has the rows laid out by that value, and all others of the kind find theirs there. So fifty
-    queries of one part each cost about as much as one look at all rows.
+    has the rows laid out by that value, or the values sorted, and all others of the kind find theirs
+    there. So fifty queries of one part each cost about as much as one look at all rows.
 
     >>> rows = pa.record_batch({"x": pa.array([5, 7, None, 5])})
     >>> from millstream.algebra.expressions import Column
@@ -43,6 +50,8 @@ def kept(condition: Expression, changes: Changes) -> Changes:
     [0, 3]
     """
     parts, length = conjuncts(condition), len(changes)
+    if not length:
+        return changes
     for part in parts:
         found = _found(part, changes)
         if found is not None:
@@ -54,11 +63,17 @@ def kept(condition: Expression, changes: Changes) -> Changes:
 def _found(part: Expression, changes: Changes) -> Changes | None:
     """The changes that meet a comparison, out of a layout; None when there is none to use."""
     match part:
-        case Call(function="=", arguments=(value, Literal(value=constant, type=kind))):
-            if kind != value.type or kind not in (INTEGER, STRING, DATE) or constant is None:
+        case Call(function=name, arguments=(value, Literal(value=constant, type=kind))):
+            if kind != value.type or constant is None:
                 return None
         case _:
             return None
+    if name in SIDES:
+        asked_for = remembered(changes.rows, ("sorted", value), lambda: _Compared(value))
+        index = None if asked_for is None else asked_for.index(name, constant, changes)
+        return None if index is None else changes.pick(index)
+    if name != "=" or kind not in (INTEGER, STRING, DATE):
+        return None
     asked = remembered(changes.rows, ("asked", value), lambda: _Asked(value))
     if asked is None:
         return None
@@ -92,6 +107,56 @@ class _Layout:
             return changes.pick(self.order[start:stop])
         self.moved = changes, changes.laid_out(self.order)
         return self.moved[1].slice(start, stop)
+
+
+@dataclass(eq=False)
+class _Compared:
+    """Which rows lie on one side of a constant, by a value that is sorted once.
+
+    Where few rows do, these are the first or last ones of the sorted values; otherwise all values
+    are compared, which have been computed by then. Nothing is kept for the first that asks, nor
+    for values that may be NULL or NaN.
+    """
+
+    value: Expression
+    times: int = 0
+    values: np.ndarray | None = None
+    order: np.ndarray | None = None
+    ranked: np.ndarray | None = None
+
+    def index(self, comparison: str, constant: Any, changes: Changes) -> np.ndarray | None:
+        """The places of the rows, counting up; None where they are to be found otherwise."""
+        self.times += 1
+        if self.times == 2:
+            self._sort(changes)
+        if self.values is None or self.order is None or self.ranked is None:
+            return None
+        compare, side, above = SIDES[comparison]
+        at = int(np.searchsorted(self.ranked, constant, side=side))
+        few = self.order[at:] if above else self.order[:at]
+        if len(few) * FEW_OF > len(self.order):
+            return np.flatnonzero(compare(self.values, constant))
+        return np.sort(few)
+
+    def _sort(self, changes: Changes) -> None:
+        found = evaluate(self.value, changes.rows, len(changes))
+        if found.null_count or found.type not in (INTEGER, DOUBLE):
+            return
+        values = found.to_numpy()
+        if found.type == DOUBLE and np.isnan(values).any():
+            return
+        self.values, self.order = values, np.argsort(values, kind="stable")
+        self.ranked = values[self.order]
+
+
+SIDES: dict[str, tuple[Callable[..., np.ndarray], Side, bool]] = {
+    ">": (np.greater, "right", True),
+    ">=": (np.greater_equal, "left", True),
+    "<": (np.less, "left", False),
+    "<=": (np.less_equal, "right", False),
+}
+"""How values are compared with a constant; on which side of equal ones those begin that are above
+it, or below; and which of the two are meant."""
 
 
 @dataclass(eq=False)

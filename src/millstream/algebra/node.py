@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -104,7 +104,8 @@ class Node:
 
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
-        return tuple(v for f in fields(self) if isinstance(v := getattr(self, f.name), Node))
+        names = names_of(type(self))
+        return tuple(v for name in names if isinstance(v := getattr(self, name), Node))
 
     @property
     def input_schema(self) -> pa.Schema:
@@ -282,6 +283,8 @@ class Node:
     @cached_property
     def meaning(self) -> str:
         """What it computes, however that is carried out: the same name under every strategy."""
+        if all(node.meaning == node.fingerprint for node in self.inputs):
+            return self.fingerprint
         return self._short_name("meaning")
 
     @property
@@ -291,12 +294,18 @@ class Node:
 
     def _short_name(self, inputs: str) -> str:
         own = [
-            f"{f.name}={_stable(getattr(self, f.name), inputs)}"
-            for f in fields(self)
-            if f.name != "state_layout"
+            f"{name}={_stable(getattr(self, name), inputs)}"
+            for name in names_of(type(self))
+            if name != "state_layout"
         ]
-        described = f"{type(self).__name__}({', '.join(own)}):{_stable(self.schema, inputs)}"
+        described = f"{type(self).__name__}({', '.join(own)}):{self._schema_text}"
         return hashlib.sha256(described.encode()).hexdigest()[:20]
+
+    @cached_property
+    def _schema_text(self) -> str:
+        if self.inputs and self.schema is self.inputs[0].schema:
+            return self.inputs[0]._schema_text
+        return _stable(self.schema, "")
 
     @cached_property
     def hash_value(self) -> int:
@@ -307,6 +316,12 @@ class Node:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and self.fingerprint == other.fingerprint
+
+
+@cache
+def names_of(kind: type[Node]) -> tuple[str, ...]:
+    """The names of the fields of an operator."""
+    return tuple(f.name for f in fields(kind))
 
 
 def _stable(value: object, inputs: str) -> str:
@@ -341,8 +356,12 @@ def has_state(node: Node) -> bool:
 
 def map_inputs(node: Node, change: Callable[[Node], Node]) -> Node:
     """The same node over changed inputs."""
+    if not node.inputs:
+        return node
     updates = {
-        f.name: change(v) for f in fields(node) if isinstance(v := getattr(node, f.name), Node)
+        name: change(v)
+        for name in names_of(type(node))
+        if isinstance(v := getattr(node, name), Node)
     }
     if all(updates[name] is getattr(node, name) for name in updates):
         return node

@@ -288,7 +288,7 @@ class Driver:
         """Whether a query is still there, and still the same."""
         if query.name in self.gone:
             return False
-        now = next((q for q in self.job.queries if q.name == query.name), None)
+        now = self.job.by_name.get(query.name)
         return now is not None and (now.plan, now.form) == (query.plan, query.form)
 
     def _give(self, name: str, rows: pa.RecordBatch, number: int) -> None:

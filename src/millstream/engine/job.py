@@ -120,8 +120,13 @@ class Job:
             chosen={root: plan for root, plan in self.chosen.items() if root not in roots},
         )
 
+    @cached_property
+    def by_name(self) -> dict[str, Query]:
+        """The queries by their names."""
+        return {q.name: q for q in self.queries}
+
     def query(self, name: str) -> Query:
-        return next(q for q in self.queries if q.name == name)
+        return self.by_name[name]
 
     def advance(self, clock: Clock, headers: list) -> Clock:
         return clock.advance(headers, self.streams, self.graph.watermark_groups)

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from millstream.algebra.changes import Changes
+from millstream.algebra.evaluate import computed_once
 from millstream.algebra.facts import Probe
 from millstream.algebra.node import BROADCAST, Load, Node, home_of
-from millstream.algebra.time import Span
+from millstream.algebra.time import INFINITY, Span
 from millstream.engine.evaluation import Evaluation
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.in_parts import InParts
@@ -33,7 +34,8 @@ looking through the chunks of a wide window then costs less for every row."""
 class Level(Evaluation):
     """The operators of one level in one bucket, over the instants of one step.
 
-    `received` are the rows of exchanges, `away` those that came by skew splits.
+    `received` are the rows of exchanges, `away` those that came by skew splits. The `last` one of a
+    batch is for what is asked for when all steps are done.
     """
 
     graph: Graph
@@ -43,6 +45,12 @@ class Level(Evaluation):
     saved: Load
     hot: HotKeys
     away: dict[Node, Changes] = field(default_factory=dict)
+    last: bool = False
+
+    def gives(self, top: Node) -> bool:
+        """Whether a node of this level is to be asked for in this step."""
+        number = self.graph.level[top]
+        return (top in self.graph.late.get(number, ())) == self.last
 
     def span_of(self, node: Node) -> Span:
         return self.spans[node]
@@ -95,10 +103,11 @@ class Bucket:
         return [b for b in self.graph.boxes if self.number in self.graph.landings[b]]
 
     def steps(self, mail: Mapping[Node, Sequence[Changes]]) -> Iterator[Level]:
-        """Work through the batch. The caller asks each level for the outputs it wants."""
+        """Work through the batch. The caller asks each level for the outputs that it gives."""
         due = {box: self._release(box, mail[box]) for box in self.boxes}
         components = self.graph.components[self.number]
         cuts = [self._cuts(component, due) for component in components]
+        synced: dict[Node, list[Changes]] = {s: [] for s in self.graph.late[self.number].values()}
         for i in range(max(map(len, cuts), default=1)):
             spans = dict(self.spans)
             level = Level(self.graph, self.bucket, self.buckets, spans, self.load, self.hot)
@@ -111,9 +120,23 @@ class Bucket:
                 else:
                     level.received.update((node, Changes.empty(node.schema)) for node in component)
             yield level
-            self.states.update(level.states)
-            add_all(self.counts, [level.counts])
-            self.failed += level.failed
+            for sync, parts in synced.items():
+                parts.append(level.output(sync))
+            self._keep(level)
+        if synced:
+            level = Level(self.graph, self.bucket, self.buckets, self.spans, self.load, self.hot)
+            level.last = True
+            for sync, parts in synced.items():
+                level.received[sync] = _whole(sync, parts, self.spans[sync])
+            with computed_once():
+                yield level
+            self._keep(level)
+
+    def _keep(self, level: Level) -> None:
+        """Take over what a step has left."""
+        self.states.update(level.states)
+        add_all(self.counts, [level.counts])
+        self.failed += level.failed
 
     def load(self, name: str) -> State:
         return self.states[name] if name in self.states else self.saved.get(name, {})
@@ -139,6 +162,16 @@ class Bucket:
         stamps = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts), kind="stable")
         inner = made | {int(t) for t in stamps[most::most] if t < end}
         return [*sorted(inner), end]
+
+
+def _whole(sync: Node, parts: Sequence[Changes], span: Span) -> Changes:
+    """What a sync has handed on in a batch. Rows of a relation with a key know those before them,
+    where all that happens to them happens in this batch or is told of later."""
+    whole = Changes.concat(parts, sync.schema)
+    open_ones = whole.exp == INFINITY
+    if sync.key is None or not (open_ones | ((whole.weight > 0) & (whole.exp <= span.end))).all():
+        return whole
+    return whole.chained(sync.key)
 
 
 def _only_tests(component: tuple[Node, ...]) -> bool:

@@ -33,8 +33,9 @@ from millstream.engine.rereading import Rereading
 from millstream.engine.sending import Sender
 from millstream.engine.states import StateStore, rows_in
 from millstream.engine.trail import Mark
-from millstream.operators import Exchange, SkewSplit, Stored, Tagged
+from millstream.operators import Exchange, SkewSplit, Tagged
 from millstream.plan.graph import Graph
+from millstream.plan.late import kept_by
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class Work:
         """What a level sends to the levels above."""
         graph = self.job.graph
         for exchange in graph.exchanges:
-            if graph.level[exchange.input] == number:
+            if graph.level[exchange.input] == number and level.gives(exchange.input):
                 yield from self._sent_through(exchange, level)
 
     def _sent_through(self, exchange: Exchange, level: Level) -> Iterator[Message]:
@@ -211,11 +212,11 @@ class Work:
         """The changes of every answer that comes out of a level; stored results are kept there."""
         graph = self.job.graph
         for name, root in self.job.changelog_roots.items():
-            if graph.level[root] == number:
+            if graph.level[root] == number and level.gives(root):
                 yield Answer(name, level.output(root))
         for root in self.job.materialized_roots.values():
-            if graph.level[root] == number:
-                level.output(root.keeper if isinstance(root, Stored) else root)
+            if graph.level[root] == number and level.gives(keeper := kept_by(root)):
+                level.output(keeper)
 
     def _sent(self, box: Node, bucket: int, changes: Changes, turn: int) -> Iterator[Message]:
         for landing in self.job.graph.landings[box]:

@@ -97,6 +97,8 @@ class Project(Node):
         )
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if not len(changes):
+            return state, Changes.empty(self.schema)
         arrays = [evaluate(e, changes.rows, len(changes)) for _, e in self.outputs]
         return state, changes.with_rows(pa.RecordBatch.from_arrays(arrays, schema=self.schema))
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from millstream.algebra.changes import Changes
+from millstream.algebra.changes import Changes, forever
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lifetime import Ends, Lifetime, passed_on
 from millstream.algebra.node import Distribution, Node, Step
@@ -86,6 +86,8 @@ class Sync(Node):
     def step(self, state: State, changes: Changes, span: Span) -> Step:
         log: Log = state.get("waiting", Log())
         moved = self._moved(changes)
+        if self.input.lifetime.ends is Ends.OPEN:
+            moved = _left_open(moved, span.end)
         now, later = moved.split(moved.ts, span.end)
         due = due_in(self.state_layout.buffer, log, span, "ts")
         out = netted(Changes.concat([*due, now], self.schema))
@@ -100,6 +102,18 @@ class Sync(Node):
             return moved if (enter != INFINITY).all() else moved.keep(enter != INFINITY)
         leave = self.points.from_on(changes.exp)
         return replace(changes, ts=enter, exp=leave).keep(enter < leave)
+
+
+def _left_open(rows: Changes, end: int) -> Changes:
+    """Rows that leave after an instant stay until others retract them: of a relation whose rows
+    have no known ends, all that is known of one is what has been emitted by then."""
+    leaving = (rows.exp > end) & (rows.exp != INFINITY)
+    if not leaving.any():
+        return rows
+    back = rows.keep(leaving)
+    back = replace(back, ts=back.exp, exp=forever(len(back)), weight=-back.weight)
+    stay = replace(rows, exp=np.where(leaving, INFINITY, rows.exp))
+    return Changes.concat([stay, back], rows.schema)
 
 
 def added_up(log: Log) -> Log:

@@ -70,6 +70,8 @@ class Tagged(Node):
         return tuple(self.input_schema.names) if self.key is None else self.key
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
+        if not len(changes) and not state:
+            return state, Changes.empty(self.schema)
         if changes.previous is not None and self.key is not None and not state:
             return state, self._from_previous(changes)
         due, events = unfold_all(state.get("due", Log()), changes.plain(), span, self.state_layout)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 from millstream.algebra.facts import Arrival
 from millstream.algebra.node import Distribution, Node, walk
 from millstream.operators import Exchange, Scan, SkewSplit
+from millstream.plan.late import kept_by, late_tops
 from millstream.plan.levels import distribution_of, level_of
 
 
@@ -69,16 +72,21 @@ class Graph:
         place = {node: i for i, node in enumerate(self.nodes)}
         tops = dict.fromkeys((*self.roots, *(exchange.input for exchange in self.exchanges)))
         for number in range(1, self.depth + 1):
-            components: list[set[Node]] = []
-            for top in tops:
-                if self.level[top] == number:
-                    mine = _within(top)
-                    apart = [f for f in components if not f & mine]
-                    components = [*apart, mine.union(*(f for f in components if f & mine))]
+            mine = (_within(top) for top in tops if self.level[top] == number)
             found[number] = tuple(
-                tuple(sorted(component, key=place.__getitem__)) for component in components
+                tuple(sorted(component, key=place.__getitem__)) for component in put_together(mine)
             )
         return found
+
+    @cached_property
+    def late(self) -> dict[int, Mapping[Node, Node]]:
+        """For every level, what is asked for once all steps of a batch are done, each with the
+        sync that it reads."""
+        tops = dict.fromkeys((*map(kept_by, self.roots), *(e.input for e in self.exchanges)))
+        asked: dict[int, list[Node]] = {}
+        for top in tops:
+            asked.setdefault(self.level[top], []).append(top)
+        return {number: late_tops(asked.get(number, ())) for number in range(1, self.depth + 1)}
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -159,12 +167,26 @@ class Graph:
 
         They move together: their heartbeat is the smallest of theirs.
         """
-        groups: list[set[str]] = []
-        for root in self.roots:
-            mine = set(self.sources[root])
-            apart = [g for g in groups if not g & mine]
-            groups = [*apart, mine.union(*(g for g in groups if g & mine))]
+        groups = put_together(dict.fromkeys(self.sources[root] for root in self.roots))
         return {stream: frozenset(group) for group in groups for stream in group}
+
+
+def put_together(parts: Iterable[Set[Any]]) -> list[set[Any]]:
+    """Sets of which those with something in common are one.
+
+    >>> put_together([{1}, {2}, {1, 3}])
+    [{1, 3}, {2}]
+    """
+    groups: dict[int, set[Any]] = {}
+    home: dict[Any, int] = {}
+    for number, part in enumerate(parts):
+        met = {home[one] for one in part if one in home}
+        into = max(met, key=lambda m: len(groups[m]), default=number)
+        whole = groups.setdefault(into, set())
+        for more in (part, *(groups.pop(other) for other in met if other != into)):
+            whole |= more
+            home.update(dict.fromkeys(more, into))
+    return list(groups.values())
 
 
 def _within(top: Node) -> set[Node]:
