@@ -39,8 +39,8 @@ def kept(condition: Expression, changes: Changes) -> Changes:
     """The changes of the rows for which the condition is true, in their order.
 
     Where equal parts are computed once, the second condition that compares a value with a constant
-    has the rows laid out by that value, or the values sorted, and all others of the kind find theirs
-    there. So fifty queries of one part each cost about as much as one look at all rows.
+    has the rows laid out by that value, or the values sorted, and all others of the kind find
+    theirs there. So fifty queries of one part each cost about as much as one look at all rows.
 
     >>> rows = pa.record_batch({"x": pa.array([5, 7, None, 5])})
     >>> from millstream.algebra.expressions import Column

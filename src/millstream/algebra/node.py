@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -318,10 +318,14 @@ class Node:
         return isinstance(other, Node) and self.fingerprint == other.fingerprint
 
 
-@cache
 def names_of(kind: type[Node]) -> tuple[str, ...]:
     """The names of the fields of an operator."""
-    return tuple(f.name for f in fields(kind))
+    if kind not in _names:
+        _names[kind] = tuple(f.name for f in fields(kind))
+    return _names[kind]
+
+
+_names: dict[type[Node], tuple[str, ...]] = {}
 
 
 def _stable(value: object, inputs: str) -> str:

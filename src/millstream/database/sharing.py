@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
-from millstream.algebra.node import Node, map_inputs, once
 from millstream.database.registry import Registered, Registry
 from millstream.engine.outputs import Query
 from millstream.errors import Notice
 from millstream.plan.statistics import Statistics
-from millstream.rules.whole import Whole
 from millstream.settings import Settings
+from millstream.sharing.common import marked
 from millstream.sharing.feeding import Feeding
 from millstream.sharing.rewriting import over_views, substituted
 from millstream.sharing.shared import Shared
@@ -28,7 +26,7 @@ def share(registry: Registry, settings: Settings, statistics: Statistics) -> dic
         return found
     known, new = _known(registry)
     for one in new.values():
-        known.commons.add(_marked(one.query.plan, one.query.views))
+        known.commons.add(marked(one.query.plan, one.query.views))
     for key, one in new.items():
         if not one.looked_at:
             query = _looked_at(one.query, known, settings, statistics)
@@ -48,7 +46,7 @@ def as_shared(
         return query
     known, new = _known(registry)
     for one in new.values():
-        known.commons.add(_marked(one.query.plan, one.query.views))
+        known.commons.add(marked(one.query.plan, one.query.views))
         _add(one, known)
     return _looked_at(query, known, settings, statistics)
 
@@ -74,21 +72,13 @@ def _add(one: Registered, known: Feeding) -> None:
     known.add(one, query.name, query.plan, plan)
 
 
-def _marked(plan: Node, views: Collection[Node]) -> Node:
-    """The plan with marks on the views it names: they are computed as they are."""
-    if not views:
-        return plan
-    visited = once(lambda node: Whole(node) if node in views else map_inputs(node, visited))
-    return map_inputs(plan, visited)
-
-
 def _looked_at(
     query: Query, known: Feeding, settings: Settings, statistics: Statistics
 ) -> Query:
     """A query as it is computed from others, if it is."""
     plan = substituted(query.plan, known.carried)
     own = tuple(known.carried.get(view, view) for view in query.views)
-    common = known.commons.over(_marked(query.plan, query.views), settings, statistics)
+    common = known.commons.over(marked(query.plan, query.views), settings, statistics)
     if common is not None:
         whole, *parts = (substituted(one, known.carried) for one in (common.plan, *common.parts))
         views = tuple(dict.fromkeys((*own, *parts)))

@@ -1,4 +1,4 @@
-"""What is carried out once a batch, when all steps are done: chains above synchronized relations."""
+"""What is carried out once a batch, when all steps are done: what reads synchronized relations."""
 
 from __future__ import annotations
 

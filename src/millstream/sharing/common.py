@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import gcd
 
-from millstream.algebra.node import Node, walk
+from millstream.algebra.node import Node, map_inputs, once, walk
 from millstream.algebra.points import Points
 from millstream.operators import Tagger
 from millstream.plan.alternatives import GAIN
 from millstream.plan.statistics import Statistics
 from millstream.rules.contained_points import Clock
-from millstream.rules.whole import without_marks
+from millstream.rules.whole import Whole, without_marks
 from millstream.settings import Settings
 from millstream.sharing.clocks import synced
 from millstream.sharing.pricing import priced, total
@@ -115,6 +115,14 @@ def common_points(clocks: Iterable[Points]) -> Points | None:
     runs = [1 for low, high in starts if high > low]
     every = reduce(gcd, [*(part.every for _, part in stretches), *apart, *runs])
     return Points.every(every, first, stretches[0][0])
+
+
+def marked(plan: Node, views: Collection[Node]) -> Node:
+    """The plan with marks on the views it names: they are computed as they are."""
+    if not views:
+        return plan
+    visited = once(lambda node: Whole(node) if node in views else map_inputs(node, visited))
+    return map_inputs(plan, visited)
 
 
 def _pays(group: Group, base: Node, settings: Settings, statistics: Statistics) -> bool:
