@@ -283,6 +283,8 @@ class Catalog:
     reads: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """For every reader, by its name in lower case, the names it reads, in lower case."""
     _readers: dict[str, tuple[Reader, ...]] = field(default_factory=dict)
+    _named: dict[Node, tuple[str, ...]] = field(default_factory=dict)
+    """For every plan that a view has, the names of these views, in lower case."""
     past: Callable[[str, Expression], Entry] | None = None
     """What a name has held at an instant, where names stand for content that is read once."""
 
@@ -296,11 +298,12 @@ class Catalog:
             dict(self.called),
             dict(self.reads),
             dict(self._readers),
+            dict(self._named),
         )
 
     def without(self, names: Collection[str]) -> Catalog:
         """The catalog without some names, which are in lower case; who reads them stays noted."""
-        if not names:
+        if not any(name in self.entries for name in names):
             return self
         entries = {name: entry for name, entry in self.entries.items() if name not in names}
         return replace(self, entries=entries)
@@ -347,7 +350,22 @@ class Catalog:
 
     def put(self, entry: Entry) -> None:
         """Let a name mean this, whatever it has meant."""
-        self.entries[entry.name.lower()] = entry
+        name = entry.name.lower()
+        self._forget_plan(name)
+        self.entries[name] = entry
+        if isinstance(entry, View):
+            self._named[entry.plan] = (*self._named.get(entry.plan, ()), name)
+
+    def views_of(self, plan: Node) -> tuple[str, ...]:
+        """The names of the views that have a plan, in lower case."""
+        return tuple(name for name in self._named.get(plan, ()) if name in self.entries)
+
+    def _forget_plan(self, name: str) -> None:
+        there = self.entries.get(name)
+        if isinstance(there, View):
+            left = tuple(other for other in self._named.pop(there.plan, ()) if other != name)
+            if left:
+                self._named[there.plan] = left
 
     def add_aggregate(self, aggregate: Aggregate) -> None:
         """Hold an aggregate by its name; it hides a built-in one."""
@@ -416,6 +434,7 @@ class Catalog:
 
     def drop(self, name: str) -> None:
         """Remove a name; as a view it does not read anything any more."""
+        self._forget_plan(name.lower())
         del self.entries[name.lower()]
         self.forget_reads(name)
 

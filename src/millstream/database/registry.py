@@ -12,7 +12,7 @@ from itertools import islice
 from millstream.algebra.node import Node, has_state, walk
 from millstream.bind import Bound
 from millstream.bind.relations.times import domain_of
-from millstream.catalog import Catalog, Stream, TaggedStream, View
+from millstream.catalog import Catalog, Stream, TaggedStream
 from millstream.engine.checkpoint import Commit, fingerprint
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
 from millstream.operators import Scan, StaticTable
@@ -174,13 +174,12 @@ def form_of(bound: Bound) -> str:
 
 
 def _views_in(plan: Node, catalog: Catalog) -> tuple[Node, ...]:
-    """The plans of views that this one is made of. A tagged stream that keeps nothing is none: it
-    has no result, so nobody computes it but those who read it."""
-    parts = set(walk(plan)) - {plan}
-    return tuple(
-        entry.plan
-        for entry in catalog.entries.values()
-        if isinstance(entry, View)
-        and entry.plan in parts
-        and (has_state(entry.plan) or not isinstance(entry, TaggedStream))
-    )
+    """The plans of views that this one is made of, those that are made of others after these. A
+    tagged stream that keeps nothing is none: it has no result, so nobody computes it but those who
+    read it."""
+    return tuple(part for part in walk(plan) if part != plan and _is_view(part, catalog))
+
+
+def _is_view(part: Node, catalog: Catalog) -> bool:
+    entries = (catalog.entries[name] for name in catalog.views_of(part))
+    return any(has_state(part) or not isinstance(entry, TaggedStream) for entry in entries)

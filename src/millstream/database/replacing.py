@@ -82,11 +82,14 @@ class Replacing:
 
     def settle(self, names: Iterable[str] | None = None) -> None:
         """Bind again what waits, all of it or these names; each after what it reads."""
-        for name in self._all() if names is None else names:
+        for name in self._named(names) if self.waiting else ():
             one = self.waiting.pop(name, None)
             if one is not None and self.contents.queries.find(name) is one.query:
                 self.settle(one.reads)
                 self._bind(one)
+
+    def _named(self, names: Iterable[str] | None) -> Iterable[str]:
+        return self._all() if names is None else names
 
     def _all(self) -> list[str]:
         """Routines and tagged streams, then queries in the order in which they were registered."""

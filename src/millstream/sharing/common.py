@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import gcd
 
-from millstream.algebra.node import Node, map_inputs, once, walk
+from millstream.algebra.node import Node, has_state, map_inputs, once, walk
 from millstream.algebra.points import Points
 from millstream.operators import Tagger
 from millstream.plan.alternatives import GAIN

@@ -15,6 +15,8 @@ def with_beginning(plan: Node, catalog: Catalog) -> Node:
     Without `since` they begin with the streams below them; views keep their own beginning.
     """
     every = streams_of(plan)
+    if all(_since(node, every) is node for node in walk(plan)):
+        return plan
     views = {id(e.plan) for e in catalog.entries.values() if isinstance(e, View)}
     done: dict[int, Node] = {}
 
