@@ -100,6 +100,8 @@ class Node:
     uses_ends: ClassVar[bool] = False
     """Whether it makes use of known ends though it has no state: idle where a strategy has none."""
     probe: ClassVar[Probe] = Probe.NONE
+    long_steps: ClassVar[bool] = False
+    """Whether a step costs the groups that it touches, so that few long ones are cheaper."""
     state_parts: ClassVar[tuple[StatePart, ...]] = ()
 
     @cached_property

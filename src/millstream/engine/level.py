@@ -27,7 +27,8 @@ STEP_ROWS = 131_072
 
 SEARCHING = 8
 """Where rows are tested against an index, and do not become more, steps are so many times as long:
-looking through the chunks of a wide window then costs less for every row."""
+looking through the chunks of a wide window then costs less for every row. So they are where a step
+costs what it touches: of many partitions, a short one brings few rows each."""
 
 
 @dataclass
@@ -155,7 +156,8 @@ class Bucket:
         """The last instants of the steps of a component, from the rows that come to it."""
         parts = [due[node].ts for node in component if node in due]
         end = self.spans[component[0]].end
-        most = STEP_ROWS * (SEARCHING if _only_tests(component) else 1)
+        long = _only_tests(component) or any(node.long_steps for node in component)
+        most = STEP_ROWS * (SEARCHING if long else 1)
         made = {cut for node in component for cut in node.cuts(self.spans[node], most)}
         if sum(map(len, parts)) <= most:
             return [*sorted(made), end]

@@ -49,6 +49,7 @@ class Match(Node):
     """
 
     is_stream: ClassVar[bool] = True
+    long_steps: ClassVar[bool] = True
     key: ClassVar[None] = None  # type: ignore[assignment]
     reach: ClassVar[None] = None  # type: ignore[assignment]
 

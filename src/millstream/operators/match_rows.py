@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from millstream.algebra.changes import Changes, concat_rows, forever, take_rows
 from millstream.columns.keys import equal_rows, hashes_of
@@ -155,13 +156,12 @@ class SearchRows:
         if not self._shifts:
             return plain
         every = with_shifts(plain, starts, self._shifts)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        fresh = pa.array(place[len(old) :])
-        columns = [
-            pa.concat_arrays([old.rows.column(name), every.column(name).take(fresh)]).take(
-                pa.array(order)
-            )
-            for name in self.schema.names[len(names) :]
-        ]
-        return pa.RecordBatch.from_arrays([*plain.columns, *columns], schema=self.schema)
+        if len(old):
+            is_old = order < len(old)
+            mask, there = pa.array(is_old), pa.array(order[is_old])
+            columns = [
+                pc.replace_with_mask(every.column(name), mask, old.rows.column(name).take(there))
+                for name in self.schema.names[len(names) :]
+            ]
+            return pa.RecordBatch.from_arrays([*plain.columns, *columns], schema=self.schema)
+        return pa.RecordBatch.from_arrays(every.columns, schema=self.schema)

@@ -199,12 +199,30 @@ def with_shifts(
     `starts` are where partitions begin, and the end of the last. There is NULL beyond a partition.
     """
     columns, names = list(rows.columns), list(rows.schema.names)
+    beyond: dict[int, pa.Array] = {}
     for name, shift in wanted:
-        at = np.arange(rows.num_rows) + shift
-        low = np.repeat(starts[:-1], np.diff(starts))
-        high = np.repeat(starts[1:], np.diff(starts))
-        outside = (at < low) | (at >= high)
-        index = pa.array(np.where(outside, 0, at), mask=outside)
-        columns.append(rows.column(name).take(index))
+        if shift not in beyond:
+            beyond[shift] = pa.array(_beyond(starts, shift))
+        column = _moved(rows.column(name), shift)
+        columns.append(pc.if_else(beyond[shift], pa.scalar(None, column.type), column))
         names.append(shifted_name(name, shift))
     return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _moved(column: pa.Array, shift: int) -> pa.Array:
+    """A column as it is some rows on, with NULL where there are none."""
+    count = len(column)
+    nulls = pa.nulls(min(abs(shift), count), column.type)
+    if shift < 0:
+        return pa.concat_arrays([nulls, column.slice(0, count - len(nulls))])
+    return pa.concat_arrays([column.slice(len(nulls)), nulls])
+
+
+def _beyond(starts: np.ndarray, shift: int) -> np.ndarray:
+    """The rows from which so many rows on is not in their partition."""
+    low, high = starts[:-1], starts[1:]
+    sizes = np.minimum(abs(shift), high - low)
+    edge = low if shift < 0 else high - sizes
+    found = np.zeros(starts[-1], np.bool_)
+    found[np.arange(sizes.sum()) + np.repeat(edge - (np.cumsum(sizes) - sizes), sizes)] = True
+    return found
