@@ -54,8 +54,21 @@ def test_an_attempt_that_takes_too_many_steps_is_given_up() -> None:
     search = Recognition(regex_of("(A | C)* B"), defines)
     values = np.array([1] * 24 + [3, 2])
     found = find(search, values, closed=True, steps=10)
-    assert 0 in found.given_up[:, 0].tolist() and found.tests <= 10 * 26 * 26
+    assert 0 in found.given_up[:, 0].tolist() and found.tests <= 10 * 2 * 26
     assert found.matches.found[:, 1].tolist() == [24]
+
+
+@pytest.mark.parametrize("pattern", ["(A | C)* B", "(A+)+ B", "(A* C*)* B", "A+ C+ A+ C+ B"])
+def test_attempts_that_are_given_up_take_time_in_proportion_to_the_rows(pattern: str) -> None:
+    """The search goes on at the last row that it has come to, however rows are cut."""
+    same = [compare(cell(name), "=", cell("", last=False)) for name in "AC"]
+    defines = (("A", same[0]), ("C", same[1]), ("B", compare(cell("B"), "=", 2)))
+    search = Recognition(regex_of(pattern), defines)
+    values = np.array(([1] * 2_000 + [3, 2]) * 3)
+    found = find(search, values, closed=True, steps=20)
+    assert found.tests <= 2 * 20 * len(values)
+    assert found.given_up[:, 0].tolist() == [0, 2_002, 4_004]
+    assert found.given_up[:, 1].tolist() == [2_000, 4_002, 6_004]
 
 
 def test_the_first_order_of_a_permutation_is_tried_first() -> None:

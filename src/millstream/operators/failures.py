@@ -41,8 +41,8 @@ def told(
 ) -> pa.RecordBatch:
     """Rows of an error stream for a pattern: the first row of each attempt that was given up, with
     the last row that it asked for, and rows that an aggregate could not take."""
-    reason = "pattern: no match is looked for from this row on, since it takes more steps than "
-    reason += "SET pattern_steps allows"
+    reason = "pattern: no match is looked for from this row to the last one that the attempt has "
+    reason += "come to, since it takes more steps than SET pattern_steps allows"
     found = sorted({(f.event, f'aggregate "{name}": {f.reason}') for name, f in failures})
     taken = np.array([event for event, _ in found], np.int64)
     at = np.concatenate([given_up[:, 0], taken])

@@ -66,6 +66,9 @@ def recognize(
     `ahead[v]` is how many rows on the condition of a variable looks, `look` how many MEASURES do,
     `back` how many rows before. `most` tests an attempt may make for each row it has come to.
 
+    After an attempt that is given up, the search goes on at the last row that it has come to: so all
+    attempts together make at most twice `most` tests for each row of those that are given up.
+
     Gives matches, a line each: partition, first row, number of rows, number, and the row that
     decides it; the labels of their rows, one after the other; the rows to keep; and the first row
     of each attempt that was given up, with the last that it asked for.
@@ -129,13 +132,13 @@ def recognize(
                         v = program[line, 1]
                         tests += 1
                         reach = max(reach, row)
+                        if row >= end and not closed:
+                            outcome = _WAITS
+                            break
                         if tests > most * (reach - start + 1):
                             outcome = _GIVEN_UP
                             break
                         if row >= end:
-                            if not closed:
-                                outcome = _WAITS
-                                break
                             fails = True
                         elif within >= 0 and ts[row] - ts[start] > within:
                             fails = True
@@ -233,6 +236,7 @@ def recognize(
                 longer[:-1] = given_up
                 longer[-1, 0], longer[-1, 1] = start, min(reach, end - 1)
                 given_up = longer
+                goes_on = max(start + 1, reach)
             if outcome != _FAILED or within >= 0:
                 epoch += 1
             start = goes_on
