@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -35,12 +35,13 @@ def failed_rows(tuples: Changes, failures: Iterable[tuple[str, Failure]]) -> pa.
 
 def told(
     rows: pa.RecordBatch,
-    arrival: np.ndarray,
+    arrival: Callable[[np.ndarray], np.ndarray],
     given_up: np.ndarray,
     failures: Iterable[tuple[str, Failure]],
 ) -> pa.RecordBatch:
     """Rows of an error stream for a pattern: the first row of each attempt that was given up, with
-    the last row that it asked for, and rows that an aggregate could not take."""
+    the last row that it asked for, and rows that an aggregate could not take. `arrival` says when
+    rows arrived."""
     reason = "pattern: no match is looked for from this row to the last one that the attempt has "
     reason += "come to, since it takes more steps than SET pattern_steps allows"
     found = sorted({(f.event, f'aggregate "{name}": {f.reason}') for name, f in failures})
@@ -50,7 +51,7 @@ def told(
     reasons = [*([reason] * len(given_up)), *(why for _, why in found)]
     if not len(at):
         return no_rows(SCHEMA)
-    return _written(rows.take(pa.array(at)), arrival[by], reasons)
+    return _written(rows.take(pa.array(at)), arrival(by), reasons)
 
 
 def refused_rows(rows: pa.RecordBatch, arrival: np.ndarray, reasons: list[str]) -> pa.RecordBatch:

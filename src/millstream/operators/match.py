@@ -143,7 +143,7 @@ class Match(Node):
             after["due"] = self._with_due(state, rows, before, found.state, touched, run, span)
         failed = [failure for failure in found.failed if rows.is_new[failure[1].event]]
         out = self._emit(found.matches, rows, take_rows(run.keys, touched), measure, failed)
-        said = told(rows.rows, rows.seq, found.given_up, failed)
+        said = told(rows.rows, rows.arrival, found.given_up, failed)
         if said.num_rows:
             after[FAILED] = said
         return after, out
@@ -196,7 +196,7 @@ class Match(Node):
         made = pa.RecordBatch.from_arrays([*mine.columns, *given], schema=self.schema)
         decider, ts = search.decided(matches)
         of_time = identity_of_elements(identity_of_values(made, len(matches)), ts)
-        seq = np.where(decider < 0, of_time, rows.seq[decider])
+        seq = np.where(decider < 0, of_time, rows.arrival(decider))
         return Changes.elements(made, ts, seq).in_time_order()
 
     def _due(self, state: State, span: Span) -> list[Changes]:

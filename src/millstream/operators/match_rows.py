@@ -31,8 +31,14 @@ class PartitionRows:
     fresh: np.ndarray
     position: np.ndarray
     ts: np.ndarray
-    seq: np.ndarray
     is_new: np.ndarray
+    order: np.ndarray
+    arrived: np.ndarray
+    """The arrival of the rows before they were put in this order."""
+
+    def arrival(self, at: np.ndarray) -> np.ndarray:
+        """When the rows that lie there arrived."""
+        return self.arrived[self.order[at]]
 
     def at(self, position: np.ndarray) -> np.ndarray:
         """Where the rows with these places lie."""
@@ -102,10 +108,11 @@ class SearchRows:
             rows,
             starts,
             starts[:-1] + olds,
-            np.concatenate([old.seq, seen + 1 + np.arange(count)])[order],
+            _places(old.seq, order, seen + 1),
             np.concatenate([old.ts, run.arrivals.ts])[order],
-            np.concatenate([np.zeros(len(old), np.int64), run.arrivals.seq])[order],
             order >= len(old),
+            order,
+            np.concatenate([np.zeros(len(old), np.int64), run.arrivals.seq]),
         )
 
     def kept(self, part: Part | None, seen: PartitionRows, needed: np.ndarray, end: int) -> Log:
@@ -165,3 +172,12 @@ class SearchRows:
             ]
             return pa.RecordBatch.from_arrays([*plain.columns, *columns], schema=self.schema)
         return pa.RecordBatch.from_arrays(every.columns, schema=self.schema)
+
+
+def _places(old: np.ndarray, order: np.ndarray, first: int) -> np.ndarray:
+    """The places in the stream of rows in an order: old ones know theirs, and come before the new
+    ones, which are numbered from the first on."""
+    found = order + (first - len(old))
+    is_old = np.flatnonzero(order < len(old))
+    found[is_old] = old[order[is_old]]
+    return found

@@ -192,7 +192,7 @@ class Rematch(GroupsAnew):
         given = self.search.results(found.matches, read, dict(self.gives), measure, failed)
         late = found.given_up[rows.ts[found.given_up[:, 1]] > span.start]
         failed = [failure for failure in failed if rows.ts[failure[1].event] > span.start]
-        said = told(read, rows.arrival, late, failed)
+        said = told(read, lambda at: rows.arrival[at], late, failed)
         if isinstance(self.search, Sequence):
             names = names_of(rows)
             given += [pa.array(_named(names, at)) for at in self.search.decided_by(found.matches)]

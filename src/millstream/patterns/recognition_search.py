@@ -66,8 +66,8 @@ def recognize(
     `ahead[v]` is how many rows on the condition of a variable looks, `look` how many MEASURES do,
     `back` how many rows before. `most` tests an attempt may make for each row it has come to.
 
-    After an attempt that is given up, the search goes on at the last row that it has come to: so all
-    attempts together make at most twice `most` tests for each row of those that are given up.
+    After an attempt that is given up, the search goes on at the last row that it has come to: all
+    of these together make at most twice `most` tests for each of their rows.
 
     Gives matches, a line each: partition, first row, number of rows, number, and the row that
     decides it; the labels of their rows, one after the other; the rows to keep; and the first row
@@ -138,9 +138,7 @@ def recognize(
                         if tests > most * (reach - start + 1):
                             outcome = _GIVEN_UP
                             break
-                        if row >= end:
-                            fails = True
-                        elif within >= 0 and ts[row] - ts[start] > within:
+                        if row >= end or (within >= 0 and ts[row] - ts[start] > within):
                             fails = True
                         else:
                             reach = max(reach, row + ahead[v])
