@@ -130,6 +130,17 @@ def test_a_time_counts_as_its_seconds():
     assert found[::3] == [(-1,), (0,), (0,), (3,), (5,), (-3_601 % -7,)]
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 2**62])
+def test_remainders_have_the_sign_of_what_is_divided(n):
+    body = (built.give(built.values(built.op("%", Argument("x", INTEGER), built.lit(n)))),)
+    routine = Routine("rest", (("x", INTEGER),), (("v", INTEGER),), initialize=body, iterate=body)
+    given = [-(2**63), -(2**63) + 1, -9, -8, -1, None, 0, 1, 7, 8, 2**63 - 1]
+    tuples = [Tuple(0, at, (x,)) for at, x in enumerate(given)]
+    found = [row[2] for row in returned(NativeMachine(routine), tuples)]
+    rests = [None if x is None else abs(x) % n * (-1 if x < 0 else 1) for x in given]
+    assert found == [(rest,) for rest in rests]
+
+
 def test_native_is_chosen_where_it_can_be():
     assert isinstance(machine_for(built.DECAY, Ending.NEVER, Frame()), Patient)
     assert isinstance(machine_for(built.DECAY, Ending.NEVER, Frame(), False), GeneralMachine)

@@ -10,19 +10,19 @@ from millstream.blocks.native.place import Many, Program
 from millstream.blocks.native.writer import Writer
 
 
-def has_room(program: Program, tables: Sequence[Many]) -> list[str]:
-    """Conditions under which an event can be taken: there is room for the rows that it puts in.
+def room_for(program: Program, tables: Sequence[Many]) -> list[str]:
+    """How many events can be taken, as far as tables have room for the rows that these put in.
 
-    So arrays are only replaced between events: where they may be replaced amid the statements,
-    each of those would take longer.
+    So arrays are only replaced between events, and looked at once for many: where they may be
+    replaced amid the statements, each of those would take longer.
     """
     found = []
     for table in tables:
         if rows := program.room.get(table.name):
             t = table.name
-            found.append(f"{t}_n + {rows} <= len({table.arrays[0][0]})")
+            found.append(f"(len({table.arrays[0][0]}) - {t}_n) // {rows}")
             if table.key is not None:
-                found.append(f"2 * ({t}_used + {rows}) <= len({t}_e)")
+                found.append(f"(len({t}_e) // 2 - {t}_used) // {rows}")
     return found
 
 

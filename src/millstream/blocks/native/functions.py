@@ -139,6 +139,10 @@ def _modulo(place: Place, call: Call, values: Sequence[Value]) -> Value:
     x, y = values
     if call.arguments[0].type == TIMESTAMP:
         x = Value(f"({x.code} // 1_000_000)", x.valid)
+    if call.type == INTEGER and y.code.isdigit() and int(y.code).bit_count() == 1:
+        x, mask = place.w.fixed(x), int(y.code) - 1
+        rest = f"({x.code} & {mask} if {x.code} >= 0 else -(-{x.code} & {mask}))"
+        return Value(rest, x.valid)
     y = place.w.fixed(y)
     called = "math.fmod" if call.type == DOUBLE else "remainder"
     return Value(f"{called}({x.code}, {y.code})", both(all_valid(x, y), _not_zero(y)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from millstream.blocks.layout import Layout
 from millstream.blocks.machine import Ending, Frame
-from millstream.blocks.native.arenas import has_room, make_room, put
+from millstream.blocks.native.arenas import make_room, put, room_for
 from millstream.blocks.native.frontier import Frontier, Written
 from millstream.blocks.native.indexes import close_up, index_anew, table_of
 from millstream.blocks.native.kinds import NotNative, Reason, Value, array_type, zero
@@ -132,8 +132,10 @@ class _Writing:
                 w.line("j = starts[p]")
                 with w.block("while j < starts[p + 1]"):
                     self._make_room()
-                    room = ["j < starts[p + 1]", *has_room(self.program, tables)]
-                    with w.block(f"while {' and '.join(room)}"):
+                    w.line("until = starts[p + 1]")
+                    for room in room_for(self.program, tables):
+                        w.line(f"until = min(until, j + {room})")
+                    with w.block("while j < until"):
                         w.line("e = event[j]")
                         w.line("j += 1")
                         self._event()
