@@ -24,6 +24,7 @@ from millstream.operators.merge import Merge
 from millstream.operators.minus import Minus
 from millstream.operators.missed import Missed
 from millstream.operators.non_retroactive_join import NonRetroactiveJoin
+from millstream.operators.now_view import NowView
 from millstream.operators.over import Over
 from millstream.operators.panes import Panes
 from millstream.operators.partial import Partial
@@ -53,6 +54,7 @@ from millstream.operators.to_stream import Dstream, Elements, Istream
 from millstream.operators.top_k import TopK
 from millstream.operators.union_all import UnionAll
 from millstream.operators.windows import Now, Range, Unbounded
+from millstream.operators.within import Within
 
 OPERATORS = (
     Scan,
@@ -75,6 +77,8 @@ OPERATORS = (
     Panes,
     Sync,
     SyncAt,
+    NowView,
+    Within,
     Filter,
     Project,
     LookupJoin,

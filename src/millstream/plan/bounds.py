@@ -42,6 +42,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -71,6 +72,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.operators.fed import FedCall
 from millstream.operators.rows import EVER
@@ -312,6 +314,17 @@ def _range(node: Range) -> str:
     return f"{_rows_of(node.input)} in the last {length_words(node.length, node)}"
 
 
+def _within(node: Within) -> str | None:
+    """With a length after the instant of each row, those that came so long ago; or those of which
+    the condition knows the end."""
+    lengths = [length for length in node.lengths if length is not None]
+    there = content(node.input)
+    if there is None and lengths:
+        most = max(0, max(lengths) - 1)
+        return f"{_rows_of(node.input)} in the last {length_words(most, node)}"
+    return there or f"{_rows_of(node.input)} of which Now has not passed the end"
+
+
 def _unbounded(node: Unbounded | Copies) -> None:
     return None
 
@@ -410,6 +423,8 @@ CONTENTS: dict[type[Node], Callable[[Any], str | None]] = {
     Match: _elements,
     Panes: _elements,
     Sync: _below,
+    NowView: _elements,
+    Within: _within,
     SyncAt: _first,
     Filter: _below,
     Project: _below,

@@ -44,6 +44,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -73,6 +74,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.plan.distribute import distribute
 from millstream.plan.prices import (
@@ -268,6 +270,11 @@ def _synced(costs: Costs, node: Sync | SyncAt) -> float:
     return (ROW + QUEUE) * costs.rows(node) + 2 * COUNT * back
 
 
+def _within(costs: Costs, node: Within) -> float:
+    """The ends of every row are computed; some wait until they come in."""
+    return (ROW if node.stateless else ROW + QUEUE) * costs.rows(node)
+
+
 def _over(costs: Costs, node: Over) -> float:
     """Every row enters a frame, and leaves it."""
     return (GROUP + NUMBER) * costs.rows(node)
@@ -331,6 +338,8 @@ COSTS: dict[type[Node], Callable[[Costs, Any], float]] = {
     Match: _searched,
     Panes: _panes,
     Sync: _synced,
+    NowView: _emitted,
+    Within: _within,
     SyncAt: _synced,
     Filter: _row,
     Project: _row,

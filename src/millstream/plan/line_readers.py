@@ -15,6 +15,7 @@ from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import TRUE, Column, Expression, conjunction, conjuncts
 from millstream.algebra.frame import Frame, Units
 from millstream.algebra.node import BROADCAST, Node, one_bucket
+from millstream.algebra.now import now_of
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
@@ -46,6 +47,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -75,13 +77,14 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.operators.rows import EVER
 from millstream.plan.calls import call_of
 from millstream.plan.expression_text import Tokens, length_of, parse_expression
 from millstream.plan.feed_lines import feed_line, lateral_line, recomputed_line
 from millstream.plan.match_lines import match_line, rematch_line
-from millstream.plan.points_lines import points_line, read_points
+from millstream.plan.points_lines import now_view_line, points_line, read_points
 
 Reader = Callable[..., Node]
 """From the words after an operator's name, the catalog and the inputs to the node."""
@@ -118,6 +121,12 @@ def _scan(tokens: Tokens, catalog: Catalog) -> Scan:
 
 def _filter(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     return Filter(parse_expression(tokens, below.schema), below)
+
+
+def _within(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    now = now_of(below.time_domain)
+    condition = parse_expression(tokens, below.schema.append(pa.field(now.name, now.type)))
+    return Within(condition, tokens.names() if tokens.has("by") else (), below)
 
 
 def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
@@ -408,6 +417,8 @@ READERS: dict[type[Node], Reader] = {
     Panes: _panes,
     Sync: points_line(Sync),
     SyncAt: _plain(SyncAt),
+    NowView: now_view_line,
+    Within: _within,
     Filter: _filter,
     Project: _project,
     LookupJoin: _lookup_join,

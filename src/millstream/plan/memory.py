@@ -37,6 +37,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -66,6 +67,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
@@ -237,6 +239,8 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     Match: _nothing,
     Panes: _of_frames,
     Sync: _nothing,
+    NowView: _nothing,
+    Within: _nothing,
     SyncAt: _nothing,
     Filter: _nothing,
     Project: _nothing,

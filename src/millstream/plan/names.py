@@ -40,6 +40,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -69,6 +70,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.rules.pieces import conditions, substitute
 
@@ -132,6 +134,10 @@ def _turned(part: Expression) -> str:
 
 def _scanned(node: Scan) -> Lineage:
     return {name: Column(f"{node.stream}.{name}", kind) for name, kind in node.columns}
+
+
+def _clock(node: NowView) -> Lineage:
+    return {f.name: Column(f"clock.{f.name}", f.type) for f in node.schema}
 
 
 def _ticked(node: Ticks) -> Lineage:
@@ -244,6 +250,8 @@ LINEAGES: dict[type[Node], Callable[[Any], Lineage]] = {
     Match: _of_window,
     Panes: _of_window,
     Sync: _by_name,
+    NowView: _clock,
+    Within: _by_name,
     SyncAt: _by_name,
     Filter: _by_name,
     Project: _projected,
@@ -305,6 +313,8 @@ FORMS: dict[type[Node], Callable[[Any], _Form]] = {
     Match: _by_words,
     Panes: _by_words,
     Sync: _by_words,
+    NowView: _by_words,
+    Within: _by_words,
     SyncAt: _by_words,
     Filter: _tested,
     Project: _below,

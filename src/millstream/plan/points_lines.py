@@ -9,7 +9,7 @@ from millstream.algebra.node import Node
 from millstream.algebra.points import FIRST, LAST, Points, patterned, tick_of
 from millstream.algebra.remainders import Runs, series_of
 from millstream.catalog import Catalog
-from millstream.operators import Sync, Ticks
+from millstream.operators import NowView, Sync, Ticks
 from millstream.plan.expression_text import Tokens, length_of, unquoted
 
 
@@ -20,6 +20,12 @@ def points_line(operator: type[Sync] | type[Ticks]) -> Callable[..., Node]:
         return operator(read_points(tokens, tick_of(below.time_domain)), below)
 
     return read
+
+
+def now_view_line(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
+    """The reader of the clock as a relation."""
+    points = read_points(tokens, tick_of(below.time_domain))
+    return NowView(points, below, not tokens.has("alone"))
 
 
 def read_points(tokens: Tokens, tick: int) -> Points:

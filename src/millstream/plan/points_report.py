@@ -9,7 +9,16 @@ from functools import reduce
 from millstream.algebra.node import Node
 from millstream.algebra.points import Points, TooMany
 from millstream.algebra.time import Domain
-from millstream.operators import Instants, Istream, Sync, SyncAt, TableScan, Ticks, Unbounded
+from millstream.operators import (
+    Instants,
+    Istream,
+    Sync,
+    SyncAt,
+    TableScan,
+    Ticks,
+    Unbounded,
+    Within,
+)
 from millstream.plan.annotate import line_of, outline, shortened
 
 LONGEST = 60
@@ -44,7 +53,7 @@ def moments_of(node: Node) -> Moments:
         case Ticks(points=points):
             clock = points
             return Moments(frozenset((clock,)))
-    moves = node.is_window and not isinstance(node, Unbounded)
+    moves = isinstance(node, Within) or (node.is_window and not isinstance(node, Unbounded))
     if moves or not below or any(known.changes is None for known in below):
         return Moments(None, full)
     return Moments(frozenset[Clock]().union(*(known.changes or () for known in below)), full)

@@ -43,6 +43,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -72,6 +73,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.plan.names import lineage_of, name_of
 from millstream.plan.statistics import RowRates, Statistics, share_key
@@ -197,7 +199,13 @@ def _range(known: RateEstimates, node: Range | RangeSlide, below: RowRates) -> R
     return replace(below, size=ENDLESS if length is None else below.rate * (length + 1))
 
 
-def _ticks(known: RateEstimates, node: Ticks, time: RowRates) -> RowRates:
+def _within(known: RateEstimates, node: Within, below: RowRates) -> RowRates:
+    lengths = [length for length in node.lengths if length is not None]
+    most = below.rate * max(0, *lengths, 0) if lengths else size(below)
+    return replace(below, size=min(size(below), most))
+
+
+def _ticks(known: RateEstimates, node: Ticks | NowView, time: RowRates) -> RowRates:
     return RowRates(1.0 / (node.points.longest_wait or ENDLESS), 0.0, 0.0)
 
 
@@ -376,6 +384,8 @@ GUESSES: dict[type[Node], Callable[..., RowRates]] = {
     Match: _found,
     Panes: _over,
     Sync: _synced,
+    NowView: _ticks,
+    Within: _within,
     SyncAt: _synced_at,
     Filter: _filter,
     Project: _same,

@@ -37,6 +37,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -66,6 +67,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.plan.names import condition_text, lineage_of, name_of
 
@@ -190,6 +192,8 @@ SHARES: dict[type[Node], Share | None] = {
     Match: None,
     Panes: None,
     Sync: None,
+    NowView: None,
+    Within: None,
     SyncAt: None,
     Filter: Share(_filter_key, _rows_for_rows),
     Project: None,

@@ -16,6 +16,7 @@ from millstream.rules.match_by_expressions import match_by_expressions
 from millstream.rules.match_distinct_values import match_distinct_values
 from millstream.rules.merge_filters import merge_filters
 from millstream.rules.merge_projects import merge_projects
+from millstream.rules.merge_withins import merge_withins
 from millstream.rules.order_joins import order_joins
 from millstream.rules.prune_columns import prune_columns
 from millstream.rules.pull_distinct_above_join import pull_distinct_above_join
@@ -33,10 +34,14 @@ from millstream.rules.push_filter_below_project import push_filter_below_project
 from millstream.rules.push_filter_below_set_operation import push_filter_below_set_operation
 from millstream.rules.push_filter_below_sync import push_filter_below_sync
 from millstream.rules.push_filter_below_window import push_filter_below_window
+from millstream.rules.push_filter_below_within import push_filter_below_within
 from millstream.rules.push_filter_into_clock import push_filter_into_clock
 from millstream.rules.push_filter_into_source import push_filter_into_source
 from millstream.rules.push_negation_below_join import push_negation_below_join
 from millstream.rules.push_sync_below_join import push_sync_below_join
+from millstream.rules.push_within_below_join import push_within_below_join
+from millstream.rules.push_within_below_project import push_within_below_project
+from millstream.rules.range_of_condition import range_of_condition
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
@@ -60,6 +65,7 @@ MAIN: tuple[Rule, ...] = (
     reduce_unbounded_to_now,
     stream_now_as_elements,
     push_filter_below_window,
+    push_filter_below_within,
     push_filter_below_sync,
     push_filter_into_clock,
     push_filter_below_project,
@@ -69,6 +75,10 @@ MAIN: tuple[Rule, ...] = (
     push_filter_below_partitions,
     pull_tagger_above_filter,
     push_filter_below_istream,
+    merge_withins,
+    push_within_below_project,
+    push_within_below_join,
+    range_of_condition,
     match_by_expressions,
     match_distinct_values,
     remove_idle_distinct,

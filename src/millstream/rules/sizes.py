@@ -39,6 +39,7 @@ from millstream.operators import (
     Missed,
     NonRetroactiveJoin,
     Now,
+    NowView,
     Over,
     Panes,
     Partial,
@@ -68,6 +69,7 @@ from millstream.operators import (
     TopK,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.rules.pieces import conditions
 from millstream.rules.whole import Whole
@@ -148,6 +150,11 @@ def _range(node: Range) -> float:
     return _rows_in(node.length, node)
 
 
+def _within(node: Within) -> float:
+    lengths = [length for length in node.lengths if length is not None]
+    return _rows_in(max(lengths), node) if lengths else size_of(node.input)
+
+
 def _range_slide(node: RangeSlide) -> float:
     return ENDLESS if node.length is None else _rows_in(node.length, node)
 
@@ -224,6 +231,8 @@ SIZES: dict[type[Node], Callable[[Any], float]] = {
     Match: _same,
     Panes: _same,
     Sync: _same,
+    NowView: _one,
+    Within: _within,
     SyncAt: _same,
     Filter: _filter,
     Project: _same,

@@ -30,6 +30,7 @@ from millstream.bind.expressions.messages import (
     of_select_list,
     wrong_if,
 )
+from millstream.bind.expressions.now_messages import is_now, misplaced_now
 from millstream.bind.expressions.over_messages import misplaced_over
 from millstream.bind.expressions.own_messages import refuse_own
 from millstream.bind.expressions.patterns import without_escape
@@ -81,6 +82,8 @@ class Expressions:
     notices: list[Notice] = field(default_factory=list)
     aliases: Mapping[str, Expression] = field(default_factory=dict)
     """What names that are no columns stand for, by the names in lower case."""
+    now: Callable[[], Expression] | None = None
+    """What `Now` is, where it may stand."""
 
     @property
     def calls(self) -> Calls:
@@ -193,6 +196,8 @@ class Expressions:
             return self.aliases[name.lower()]
         if self.outer is not None and (found := self._outside(node)) is not None:
             return found
+        if is_now(node, self.scope):
+            return self._now(node)
         if is_double_quoted(node) and not table and self.scope.find(name) is None:
             raise no_column(node, self.scope).at(name_place_of(node, self.text))
         scope = with_names_around(self.scope, node)
@@ -208,6 +213,11 @@ class Expressions:
                 known = known or of_others(node, scope)
             error.hint = known or error.hint
             raise error.at(name_place_of(node, self.text)) from None
+
+    def _now(self, node: exp.Column) -> Expression:
+        if self.now is None:
+            raise misplaced_now(self.clause).at(name_place_of(node, self.text))
+        return self.now()
 
     def _is_alias(self, node: exp.Column) -> bool:
         """Whether a name stands for an item of the select list; columns come first."""
@@ -236,6 +246,8 @@ class Expressions:
         """False for a lone name that is no column, here or in the query around."""
         word = lone_word(node)
         if word is None or is_known(self.scope, word) or self._is_alias(word):
+            return True
+        if is_now(word, self.scope):
             return True
         return self.outer is not None and self.outer(word) is not None
 

@@ -29,6 +29,7 @@ from millstream.operators import (
     TableScan,
     Unbounded,
     UnionAll,
+    Within,
 )
 
 WITHIN = (Feed, Filter, Lateral, LookupJoin, Over, Project, Stamp)
@@ -86,6 +87,9 @@ class _Found:
             case TableScan():
                 self._table(node)
                 self.windows += [] if node.is_static else [node]
+            case Within():
+                self.windows.append(node)
+                self.look(node.input)
             case Sync() | SyncAt():
                 self.streams |= _streams(node)
                 self.windows.append(node)

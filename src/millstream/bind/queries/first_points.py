@@ -21,6 +21,7 @@ from millstream.operators import (
     TableScan,
     Ticks,
     UnionAll,
+    Within,
 )
 
 Clock = Points | Node
@@ -47,7 +48,9 @@ def _clocks(plan: Node) -> list[Clock] | None:
     a stream does."""
     found: dict[Clock, None] = {}
     for node in _above(plan):
-        if node.is_stream or (isinstance(node, TableScan) and not node.is_static):
+        if node.is_stream or isinstance(node, Within):
+            return None
+        if isinstance(node, TableScan) and not node.is_static:
             return None
         for child in node.inputs:
             if isinstance(child, Sync | SyncAt):

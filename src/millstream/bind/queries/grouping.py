@@ -40,7 +40,9 @@ class Grouping:
     def aggregate(self, node: exp.Expr, called: Aggregate, given: list[exp.Expr]) -> Expression:
         """Take an aggregate call: a column of the GroupBy stands for it."""
         text = self.expressions.text
-        inside = replace(self.expressions, clause=f'aggregate "{called.name}"', aggregate=None)
+        inside = replace(
+            self.expressions, clause=f'aggregate "{called.name}"', aggregate=None, now=None
+        )
         where = self._where(node, inside)
         called, given = distinct(called, given, text)
         if called.arity.least == 0 and (not given or isinstance(given[0], exp.Star)):

@@ -14,10 +14,10 @@ from millstream.algebra.expressions import (
     Expression,
     Literal,
     columns_of,
-    conjunction,
     rewrite,
 )
 from millstream.algebra.node import Node
+from millstream.algebra.now import reads_now
 from millstream.algebra.types import INTEGER
 from millstream.bind.expressions.over_messages import over_relation
 from millstream.bind.expressions.scalars import Expressions
@@ -48,6 +48,7 @@ from millstream.bind.queries.select_checks import (
 )
 from millstream.bind.queries.single import at_most_one
 from millstream.bind.relations.entries import Joined
+from millstream.bind.relations.predicate_windows import holding, now_here
 from millstream.bind.subqueries.correlation import (
     Around,
     Outer,
@@ -67,8 +68,7 @@ from millstream.blocks.versions import Known
 from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
-from millstream.operators import Distinct, Filter, GroupBy, Istream, Project, Unbounded
-from millstream.operators.filter import filtered
+from millstream.operators import Distinct, GroupBy, Istream, Project, Unbounded
 
 
 class Sourced(Queries, Protocol):
@@ -130,7 +130,8 @@ class Select:
         expressions.aggregate, expressions.over = grouping.aggregate, overs.call
         expressions.owns = owns
         items = bind_items(self.node, expressions)
-        having = self._conditions("having", replace(expressions, aliases=aliases_of(items)))
+        in_having = replace(expressions, aliases=aliases_of(items), now=self._now, clause="HAVING")
+        having = self._conditions("having", in_having)
         read_once = self.queries.catalog.past is not None
         notices = self.queries.notices
         ordering = bind_ordering(self.node, items, expressions, notices, read_once)
@@ -182,7 +183,7 @@ class Select:
 
         clause = self.node.args.get("having")
         if having.plain:
-            result = Filter(after(clause)(conjunction(list(having.plain))), result)
+            result = self._holding([after(clause)(c) for c in having.plain], result)
         base = result
         for test in having.tests:
             result = test.apply(result, base, after(clause))
@@ -217,11 +218,13 @@ class Select:
             items = bind_items(self.node, self._expressions("the select list"))
             values = [item.value for item in items]
         assert self.source is not None
-        plan = filtered([c for c in where.plain if not outer.mentioned(c)], self.source.plan)
+        plan = self._holding([c for c in where.plain if not outer.mentioned(c)], self.source.plan)
         base = plan
         for test in where.tests:
             plan = test.apply(plan, base, _unchanged)
         ties = [c for c in where.plain if outer.mentioned(c)]
+        if any(map(reads_now, ties)):
+            return None
         return self._beside(plan, ties, values, outer)
 
     def _beside(
@@ -271,7 +274,15 @@ class Select:
             notices=self.queries.notices,
             aggregates=self.queries.aggregate,
             routines=self.queries.routines,
+            now=self._now if clause == "WHERE" else None,
         )
+
+    def _now(self) -> Expression:
+        """The instant at which a condition is looked at."""
+        return now_here(None if self.source is None else self.source.plan, self.queries.catalog)
+
+    def _holding(self, conditions: Sequence[Expression], plan: Node) -> Node:
+        return holding(conditions, plan, self.queries.catalog, self.queries.notices)
 
     def _conditions(self, word: str, expressions: Expressions) -> Conditions:
         clause = self.node.args.get(word)
@@ -291,7 +302,7 @@ class Select:
         if self.outer is not None:
             plan = correlated(plan, list(where.plain), self.outer)
         else:
-            plan = filtered(where.plain, plan)
+            plan = self._holding(where.plain, plan)
         base = plan
         for test in where.tests:
             plan = test.apply(plan, base, _unchanged)
@@ -318,7 +329,7 @@ class Select:
             return lambda value: after_grouping(value, keys, node, expressions)
 
         if having.plain and clause is not None:
-            result = Filter(after(clause.this)(conjunction(list(having.plain))), result)
+            result = self._holding([after(clause.this)(c) for c in having.plain], result)
         base = result
         for test in having.tests:
             assert clause is not None

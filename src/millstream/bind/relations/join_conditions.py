@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -37,6 +38,7 @@ class JoinConditions:
     text: str
     notices: list[Notice] = field(default_factory=list)
     routines: Known = field(default_factory=Known)
+    now: Callable[[], Expression] | None = None
 
     def between(
         self, join: exp.Join, left: Scope, right: Scope, entry: Entry, kind: str
@@ -68,7 +70,9 @@ class JoinConditions:
         node = join.args.get("on")
         if node is None:
             return scope, On()
-        binder = Expressions(scope, self.text, "ON", notices=self.notices, routines=self.routines)
+        binder = Expressions(
+            scope, self.text, "ON", notices=self.notices, routines=self.routines, now=self.now
+        )
         if not has_query(node):
             return scope, On(tuple(conjuncts(binder.condition(node, "ON"))))
         parts = and_parts(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -23,8 +24,11 @@ from millstream.bind.names.trees import and_parts
 from millstream.bind.relations.entries import Entry, Joined, Test
 from millstream.bind.relations.join_conditions import JoinConditions
 from millstream.bind.relations.placing import merged, placed, renamed
+from millstream.bind.relations.predicate_windows import holding, now_here
+from millstream.bind.relations.timed_joins import plain_and_timed, timed_join
 from millstream.bind.relations.times import check_times
 from millstream.blocks.versions import Known
+from millstream.catalog import Catalog
 from millstream.errors import MillstreamError, Notice
 from millstream.lang import place_of
 from millstream.operators import (
@@ -50,10 +54,16 @@ class Joins:
     where: exp.Expr | None = None
     notices: list[Notice] = field(default_factory=list)
     routines: Known = field(default_factory=Known)
+    catalog: Catalog = field(default_factory=Catalog)
 
     @property
     def conditions(self) -> JoinConditions:
         return JoinConditions(self.text, self.notices, self.routines)
+
+    def _conditions_over(self, *plans: Node) -> JoinConditions:
+        """Those that may read Now, which is in the time of these plans."""
+        timed = next((plan for plan in plans if plan.time_domain is not None), None)
+        return replace(self.conditions, now=lambda: now_here(timed, self.catalog))
 
     def combine(self, entries: list[tuple[exp.Join | None, Entry]]) -> Joined:
         """The entries, each with the join that it stands in, as one plan.
@@ -117,9 +127,10 @@ class Joins:
         for at, (join, entry) in enumerate(entries[1:], 1):
             assert join is not None
             right = tables[at] if at < len(tables) else start.scope
-            scope, on = self.conditions.between(join, scope, right, entry, "inner")
+            binder = self._conditions_over(plan)
+            scope, on = binder.between(join, scope, right, entry, "inner")
             wanted.append(on)
-        rest = [c for on in wanted for c in on.conditions]
+        rest, timed = plain_and_timed([c for on in wanted for c in on.conditions])
         seen = start.scope
         for part, (_, entry) in zip(tables, entries[:-1]):
             seen = replace(seen, members=(*seen.members, *part.members))
@@ -127,6 +138,7 @@ class Joins:
             mine = [c for c in rest if columns_of(c) <= there]
             rest = [c for c in rest if c not in mine]
             plan = self._lookup(plan, entry, part.members[0], seen, mine, outer=False)
+        plan = holding(timed, plan, self.catalog, self.notices)
         later = [node for on in wanted for node in on.later]
         return Joined(self.test(plan, scope, later) if later else plan, scope)
 
@@ -140,15 +152,21 @@ class Joins:
                 hint="Write the stream first, and JOIN or LEFT JOIN.",
             )
         right = placed(entry.scope, set(plan.schema.names))
-        scope, on = self.conditions.between(join, joined.scope, right, entry, kind)
-        condition = conjunction(list(on.conditions))
-        if entry.is_static and kind in ("inner", "left"):
-            conditions = list(on.conditions)
+        binder = self._conditions_over(plan, entry.relation())
+        scope, on = binder.between(join, joined.scope, right, entry, kind)
+        conditions, timed = plain_and_timed(on.conditions)
+        condition = conjunction(conditions)
+        if timed and kind != "inner":
+            other = renamed(entry.relation(), entry.scope, right)
+            plan = self._timed(kind, on.conditions, plan, other, entry)
+        elif entry.is_static and kind in ("inner", "left"):
             plan = self._lookup(plan, entry, right.members[0], scope, conditions, kind == "left")
         else:
             other = renamed(entry.relation(), entry.scope, right)
             check_times(plan, other, place_of(entry.node, self.text))
             plan = self._join(kind, condition, plan, other, entry)
+        if kind == "inner":
+            plan = holding(timed, plan, self.catalog, self.notices)
         if kind in ("right", "full") and on.using:
             plan, scope = merged(plan, scope, joined.scope, right, on.using, kind)
         if on.later:
@@ -167,6 +185,20 @@ class Joins:
             case "anti":
                 return AntiJoin(condition, left, right)
         return joined(kind, condition, left, right)
+
+    def _timed(
+        self, kind: str, conditions: Sequence[Expression], left: Node, right: Node, entry: Entry
+    ) -> Node:
+        """A join that is no inner one, and whose condition reads Now."""
+        if entry.is_non_retroactive:
+            raise MillstreamError(
+                f"Now cannot stand in ON of LEFT JOIN with {entry.described}",
+                place_of(entry.node, self.text),
+                detail="Its rows meet the tuples that come after them, and stay with them.",
+                hint="Move the condition to WHERE.",
+            )
+        check_times(left, right, place_of(entry.node, self.text))
+        return timed_join(kind, conditions, left, right, self.catalog, self.notices)
 
     def _check_tuples(self, left: Node, entry: Entry) -> None:
         """A table that is not retroactive meets tuples of a stream, each at its own instant."""

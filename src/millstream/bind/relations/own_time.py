@@ -9,12 +9,14 @@ from millstream.algebra.node import Node, walk
 from millstream.bind.relations.clock_column import CLOCK
 from millstream.catalog import Catalog, Stream
 from millstream.operators import (
+    Dated,
     Distinct,
     Elements,
     Fill,
     Filter,
     Intersect,
     Istream,
+    Join,
     LookupJoin,
     Merge,
     NonRetroactiveJoin,
@@ -24,9 +26,13 @@ from millstream.operators import (
     Retime,
     Scan,
     Stamp,
+    Sync,
+    SyncAt,
+    Tagger,
     Ticks,
     Unbounded,
     UnionAll,
+    Within,
 )
 from millstream.operators.stamp import INSTANT
 
@@ -102,3 +108,29 @@ def names_own_time(node: Node, column: str, scale: int, catalog: Catalog) -> boo
         case Unbounded() | Now() | Range():
             return names_own_time(node.inputs[0], column, scale, catalog)
     return False
+
+
+def came_at(node: Node, column: str, catalog: Catalog) -> bool:
+    """Whether a column holds the instant at which a row came into what it is made of.
+
+    Law: where it is true, the column is never NULL and never after the instant at which the row is
+    there first.
+    """
+    match node:
+        case Join(left=left, right=right):
+            side = left if column in left.schema.names else right
+            return came_at(side, column, catalog)
+        case Sync() | Filter() | Within():
+            return came_at(node.inputs[0], column, catalog)
+        case SyncAt(left=left):
+            return came_at(left, column, catalog)
+        case Dated():
+            return column == INSTANT
+        case Tagger(input=stream):
+            return names_own_time(stream, column, 1, catalog)
+        case Project(outputs=outputs, input=below):
+            value = dict(outputs).get(column)
+            if value == CLOCK and isinstance(below, Stamp | Dated):
+                return True
+            return isinstance(value, Column) and came_at(below, value.name, catalog)
+    return names_own_time(node, column, 1, catalog)

@@ -116,7 +116,9 @@ class Sources:
         if joined is not None:
             first = Entry("the entries before it", entries[0][1].node, joined.scope, joined.plan)
             entries = [(None, first), *entries]
-        joins = Joins(self.text, self.test, where, self.notices, self.catalog.versions)
+        joins = Joins(
+            self.text, self.test, where, self.notices, self.catalog.versions, self.catalog
+        )
         return joins.combine(entries), streams
 
     def _notice_alone(self, entries: list[Entry]) -> None:

@@ -24,8 +24,9 @@ from millstream.algebra.expressions import (
 from millstream.algebra.node import Node, map_inputs
 from millstream.algebra.types import BOOLEAN
 from millstream.bind.names.scope import Scope
+from millstream.bind.relations.predicate_windows import holding
+from millstream.bind.relations.timed_joins import plain_and_timed
 from millstream.operators import AntiJoin, Join, Project, UnionAll
-from millstream.operators.filter import filtered
 from millstream.operators.project import handed_on
 
 
@@ -129,9 +130,10 @@ def correlated(plan: Node, conditions: list[Expression], outer: Outer) -> Node:
         given = [(name, found[1]) for name, found in equal.items() if found is not None]
         done = [found[0] for found in equal.values() if found is not None]
         inner += [is_not_null(value) for _, value in given]
-        plan = Project((*given, *handed_on(plan.schema)), filtered(inner, plan))
-        return filtered([c for c in mixed if c not in done], plan)
-    return Join(conjunction(mixed), filtered(inner, plan), outer.hole)
+        plan = Project((*given, *handed_on(plan.schema)), holding(inner, plan))
+        return holding([c for c in mixed if c not in done], plan)
+    plain, timed = plain_and_timed(mixed)
+    return holding(timed, Join(conjunction(plain), holding(inner, plan), outer.hole))
 
 
 def _equal_to(

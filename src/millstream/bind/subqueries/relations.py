@@ -15,6 +15,8 @@ from millstream.algebra.expressions import (
     conjuncts,
 )
 from millstream.algebra.node import Node, walk
+from millstream.algebra.now import reads_now
+from millstream.bind.relations.predicate_windows import holding
 from millstream.bind.relations.times import check_times
 from millstream.bind.subqueries.correlation import Hole, equal, fill, same
 from millstream.errors import MillstreamError, Place
@@ -78,6 +80,12 @@ class Keep:
 
     def apply(self, plan: Node, base: Node, translate: Translate) -> Node:
         rows, ties = self.relation.over(base, translate)
+        if reads_now(self.condition):
+            raise MillstreamError(
+                "Now cannot be looked for in a subquery",
+                self.relation.place,
+                hint="Join with the subquery in FROM, and compare Now in WHERE.",
+            )
         condition = conjunction([*ties, *conjuncts(translate(self.condition))])
         return (AntiJoin if self.anti else SemiJoin)(condition, plan, rows)
 
@@ -115,6 +123,8 @@ class Meet:
     def apply(self, plan: Node, base: Node, translate: Translate) -> Node:
         """A row stays the same row whatever the values of the subqueries are."""
         condition = translate(self.condition)
+        if reads_now(condition):
+            return self._holding(condition, plan, base, translate)
         if len(self.hidden) == 1:
             only = self.hidden[0]
             relation = only.relation
@@ -125,6 +135,14 @@ class Meet:
             every, domain = _together(self.hidden, base, translate)
             rows, ties = Distinct(every), [same(v, column) for v, column in domain.items()]
         return SemiJoin(conjunction([*ties, *conjuncts(condition)]), plan, rows)
+
+    def _holding(self, condition: Expression, plan: Node, base: Node, translate: Translate) -> Node:
+        """The same for a condition that reads Now: the values stand beside the rows."""
+        beside = plan
+        for hidden in self.hidden:
+            if hidden.values[0] not in beside.schema.names:
+                beside = hidden.attach(beside, base, translate)
+        return Project(handed_on(plan.schema), holding([condition], beside))
 
 
 Test = Keep | Meet
