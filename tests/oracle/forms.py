@@ -28,6 +28,7 @@ from .spec import (
     TableSpec,
     Window,
     parts_of,
+    reads_now,
     subqueries_of,
 )
 
@@ -124,7 +125,7 @@ def is_monotonic(script: Script, query: AnyQuery) -> bool | None:
         if query.op == "except":
             sides += (False if bases_of(script, query.right) else None,)
         return all_of(sides)
-    if query.is_grouped:
+    if query.is_grouped or reads_now((query.where, tuple(j.condition for j in query.joins))):
         return False
     return all_of(
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .spec import (
     INTEGERS,
@@ -25,6 +25,7 @@ from .spec import (
     Like,
     Lit,
     Not,
+    Now,
     Quantified,
     Query,
     Scalar,
@@ -57,6 +58,14 @@ class Scope:
     names: dict[str, str]
     catalog: Catalog | None = None
     outer: Scope | None = None
+
+    @property
+    def script(self) -> Script:
+        scope: Scope | None = self
+        while scope is not None and scope.catalog is None:
+            scope = scope.outer
+        assert scope is not None and scope.catalog is not None
+        return scope.catalog.script
 
     def type(self, name: str) -> str:
         if name in self.names:
@@ -280,6 +289,13 @@ def type_of(e: Expr, scope: Scope) -> str:
             return "bigint" if found in INTEGERS else found
         case Lit(value):
             return literal_type(value)
+        case Now():
+            domain = scope.script.streams[0].domain
+            return "timestamp" if domain == "timestamp" else "bigint"
+        case Bin("+" | "-", left, right) if {of(left), of(right)} & {"timestamp", "interval"}:
+            return "interval" if of(left) == of(right) else "timestamp"
+        case Bin("%", left, right) if of(left) == "timestamp":
+            return "bigint"
         case Bin("+" | "-" | "*" | "%", left, right):
             expect_numeric(of(left), of(right))
             return common((of(left), of(right), "bigint"))
@@ -333,6 +349,7 @@ def single_type(query: AnyQuery, scope: Scope) -> str:
 
 def literal_type(value: object) -> str:
     types = {bool: "boolean", int: "bigint", float: "double", str: "string", datetime: "timestamp"}
+    types[timedelta] = "interval"
     return "null" if value is None else types[type(value)]
 
 

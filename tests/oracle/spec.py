@@ -167,6 +167,11 @@ class Func:
 
 
 @dataclass(frozen=True)
+class Now:
+    """The instant at which a condition is looked at."""
+
+
+@dataclass(frozen=True)
 class Exists:
     query: "AnyQuery"
     negated: bool = False
@@ -197,7 +202,21 @@ class Scalar:
 
 
 Subquery = Exists | InQuery | Quantified | Scalar
-Expr = Col | Lit | Bin | Not | IsNull | Between | InList | Like | Case | Coalesce | Func | Subquery
+Expr = (
+    Col
+    | Lit
+    | Bin
+    | Not
+    | IsNull
+    | Between
+    | InList
+    | Like
+    | Case
+    | Coalesce
+    | Func
+    | Now
+    | Subquery
+)
 
 
 @dataclass(frozen=True)
@@ -444,6 +463,11 @@ def parts_of(value: object) -> Iterator[object]:
         yield value
         for field in fields(value):
             yield from parts_of(getattr(value, field.name))
+
+
+def reads_now(value: object) -> bool:
+    """Whether something in it is about the current instant."""
+    return any(isinstance(part, Now) for part in parts_of(value))
 
 
 def subqueries_of(e: object) -> Iterator[Subquery]:

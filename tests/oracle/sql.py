@@ -29,6 +29,7 @@ from .spec import (
     Like,
     Lit,
     Not,
+    Now,
     Order,
     Quantified,
     Query,
@@ -284,6 +285,8 @@ def expression_sql(e: Expr, meaning: Meaning, domain: str) -> str:
             return f"{qualifier}.{name}"
         case Lit(value):
             return literal_sql(value)
+        case Now():
+            return "Now"
         case Bin(op, left, right):
             return f"({text(left)} {op} {text(right)})"
         case Not(operand):
@@ -327,6 +330,8 @@ def literal_sql(value: object) -> str:
             return "'" + value.replace("'", "''") + "'"
         case datetime():
             return f"TIMESTAMP '{value}'"
+        case timedelta():
+            return f"INTERVAL '{value.total_seconds()}' SECOND"
         case float():
             text = repr(value) if "e" in repr(value) else f"{value!r}e0"
             return f"({text})" if value < 0 else text

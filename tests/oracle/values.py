@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 from .spec import (
+    EPOCH,
     Aggregate,
     AnyQuery,
     Between,
@@ -25,6 +28,7 @@ from .spec import (
     Like,
     Lit,
     Not,
+    Now,
     Quantified,
     Row,
     Scalar,
@@ -49,6 +53,9 @@ class Env:
         return [row[0] for row in self.rows_of(query, self)]
 
 
+NOW: ContextVar[object] = ContextVar("now")
+"""The instant that is looked at, as a value of its time."""
+
 COMPARE = {
     "=": lambda x, y: x == y,
     "<>": lambda x, y: x != y,
@@ -70,6 +77,8 @@ def value_of(e: Expr, env: Env) -> object:
             return env.value(f"{qualifier}.{name}" if qualifier else name)
         case Lit(value):
             return value
+        case Now():
+            return NOW.get()
         case Bin("AND", left, right):
             return both(of(left), of(right))
         case Bin("OR", left, right):
@@ -166,6 +175,8 @@ def binary(op: str, x, y) -> object:
 
 def remainder(x, y):
     """What is left of the division towards zero: it has the sign of the dividend."""
+    if isinstance(x, datetime):  # its whole seconds
+        x = (x - EPOCH) // timedelta(seconds=1)
     if isinstance(x, float) or isinstance(y, float):
         return math.fmod(x, y)
     rest = abs(x) % abs(y)

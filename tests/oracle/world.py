@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 
 from .facts import Fact, Timeline
 from .forms import (
@@ -19,11 +21,13 @@ from .infer import Catalog, own_columns, source_columns
 from .joins import Moment
 from .outputs import stream_of
 from .relations import facts_of
-from .spec import AnyQuery, Row, Script, Source, StreamSpec, Window, instant_of
+from .spec import AnyQuery, Row, Script, Source, StreamSpec, Window, instant_of, reads_now
 from .syncs import Points, clocks_of, points_of, sync_domain
 from .tables import History, history_of
+from .values import NOW
 from .windows import Element, as_value, bounded, in_order, turning_points
 
+HALF, NEAR = 500_000, 16
 DENSE = 5_000
 """Up to so many instants, each is visited; above, only those at which something can change."""
 
@@ -153,14 +157,37 @@ class Run:
         leaves = list(leaves_of(self.world.script, query))
         moments: list[tuple[int, list[Fact]]] = []
         held: dict[Source, list[Fact]] = {}
-        for at in self.instants(leaves):
+        moves = reads_now(query)
+        for at in self.instants(leaves, moves):
             now = {leaf: self.facts(leaf, at) for leaf in leaves}
-            if moments and now == held:
+            if moments and now == held and not moves:
                 moments.append((at, moments[-1][1]))
                 continue
             held = now
-            moments.append((at, facts_of(query, self.moment(now))))
+            moments.append((at, self.facts_at(at, query, now)))
         return Timeline(tuple(moments))
+
+    @cached_property
+    def near_times(self) -> set[int]:
+        """Whole and half seconds around each time that is in a row, and the instants after them:
+        conditions on Now add half seconds to times. And the ticks of the clock."""
+        rows = [row for spec in self.world.script.streams for row in spec.rows]
+        rows += [row for table in self.world.script.tables for row in table.rows]
+        rows += [e.row for stream in self.world.streams.values() for e in stream]
+        times = {instant_of(v) for row in rows for v in row if isinstance(v, datetime)}
+        times |= {e.ts for stream in self.world.streams.values() for e in stream}
+        near = {t + k * HALF for t in times for k in range(-NEAR, NEAR + 1)}
+        ticks = set(range(self.begin - self.begin % (2 * HALF), self.end + 1, 2 * HALF))
+        return {t + more for t in near | ticks for more in (0, 1)}
+
+    def facts_at(self, at: int, query: AnyQuery, now: dict[Source, list[Fact]]) -> list[Fact]:
+        """The relation of a query at an instant, which is Now in its conditions."""
+        kind = "timestamp" if domain_of(self.world.script, query) == "timestamp" else "bigint"
+        before = NOW.set(as_value(at, kind))
+        try:
+            return facts_of(query, self.moment(now))
+        finally:
+            NOW.reset(before)
 
     def moment(self, now: dict[Source, list[Fact]]) -> Moment:
         def facts(source: Source) -> list[Fact]:
@@ -251,11 +278,13 @@ class Run:
         first = self.begin + (window.offset - self.begin) % every
         return range(first, self.end + 1, every)
 
-    def instants(self, leaves: list[Source]) -> list[int]:
-        """Every instant of the query's time, or, where those are many, enough of them."""
+    def instants(self, leaves: list[Source], moves: bool = False) -> list[int]:
+        """Every instant of the query's time, or, where those are many, enough of them. It `moves`
+        when a condition reads Now."""
         if self.end - self.begin <= DENSE:
             return list(range(self.begin, self.end + 1))
         points = {self.begin, self.end}
+        points |= self.near_times if moves else set()
         for leaf in leaves:
             if leaf.sync is not None:
                 points |= set(self.world.points(leaf.sync).within(self.begin, self.end))
@@ -267,5 +296,6 @@ class Run:
                 points |= set(self.world.relations[leaf.of].instants)
                 view = view_of(self.world.script, leaf.of)
                 if view is not None:
-                    points |= set(self.instants(list(leaves_of(self.world.script, view))))
+                    inner = list(leaves_of(self.world.script, view))
+                    points |= set(self.instants(inner, reads_now(view)))
         return sorted(point for point in points if self.begin <= point <= self.end)

@@ -10,6 +10,7 @@ import numpy as np
 from millstream.algebra.changes import Changes
 from millstream.algebra.expressions import Expression
 from millstream.algebra.now import Bound, bounds_of, earliest, latest
+from millstream.algebra.points import Points
 from millstream.algebra.turns import Turn, truth_at, turns_of
 
 MOST_TURNS = 16
@@ -26,14 +27,17 @@ class Presence:
     """
 
     condition: Expression
+    points: Points | None = None
+    """Where Now is the last of some points, a stretch begins and ends at the next of them."""
 
     @staticmethod
-    def of(condition: Expression) -> Presence | None:
+    def of(condition: Expression, points: Points | None = None) -> Presence | None:
         """None where it is not seen when the condition holds."""
         turns = turns_of(condition)
         if turns is None or len(turns) > MOST_TURNS:
             return None
-        return Presence(condition)
+        found = Presence(condition, points)
+        return None if points is not None and found.bounds is None else found
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...] | None:
@@ -59,11 +63,14 @@ class Presence:
 
     def _between(self, changes: Changes, bounds: tuple[Bound, ...]) -> Changes:
         rows, length = changes.rows, len(changes)
-        starts = [b.instants(rows, length) for b in bounds if b.first]
-        ends = [b.instants(rows, length) for b in bounds if not b.first]
+        starts = [self._point(b.instants(rows, length)) for b in bounds if b.first]
+        ends = [self._point(b.instants(rows, length)) for b in bounds if not b.first]
         ts = np.maximum(changes.ts, latest(starts, length)) if starts else changes.ts
         exp = np.minimum(changes.exp, earliest(ends, length)) if ends else changes.exp
         return replace(changes, ts=ts, exp=exp).keep(ts < exp)
+
+    def _point(self, instants: np.ndarray) -> np.ndarray:
+        return instants if self.points is None else self.points.from_on(instants)
 
     def _in_pieces(self, changes: Changes) -> Changes:
         """Between two instants at which a part of the condition turns it is the same: it is tested

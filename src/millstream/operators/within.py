@@ -21,8 +21,9 @@ from millstream.algebra.expressions import (
 from millstream.algebra.facts import Arrival, Columns
 from millstream.algebra.lifetime import Ends, Lifetime
 from millstream.algebra.node import Distribution, Node, Step
-from millstream.algebra.now import NOW, Bound
+from millstream.algebra.now import NOW, Bound, bounds_of
 from millstream.algebra.pattern import Label, Pattern
+from millstream.algebra.points import Points
 from millstream.algebra.presence import Presence
 from millstream.algebra.state_parts import Extent, StatePart, Structure
 from millstream.algebra.time import Span
@@ -50,10 +51,12 @@ class Within(Node):
     condition: Expression
     times: tuple[str, ...]
     input: Node
+    points: Points | None = None
+    """The ticks that `#now` has gone by at τ: it is the last of them. None for every instant."""
 
     @cached_property
     def presence(self) -> Presence:
-        found = Presence.of(self.condition)
+        found = Presence.of(self.condition, self.points)
         assert found is not None
         return found
 
@@ -68,7 +71,8 @@ class Within(Node):
     @property
     def words(self) -> str:
         came = ", ".join(map(name_text, self.times))
-        return f"{self.condition}{f' by {came}' if came else ''}"
+        ticks = "" if self.points is None else f" at {self.points.words(self.time_domain)}"
+        return f"{self.condition}{f' by {came}' if came else ''}{ticks}"
 
     @cached_property
     def ends(self) -> tuple[Bound, ...]:
@@ -98,7 +102,8 @@ class Within(Node):
     @property
     def stays_alike(self) -> bool:
         """Whether how long a row stays after its own instant is the same for all rows."""
-        return bool(self.ends) and None not in self.lengths and self.stateless
+        alike = bool(self.ends) and None not in self.lengths
+        return alike and self.stateless and self.points is None
 
     @cached_property
     def lengths(self) -> tuple[int | None, ...]:
@@ -107,7 +112,8 @@ class Within(Node):
 
     def closes(self, last: int) -> int:
         """When the last row has left; of rows that name a time of their own nothing is known."""
-        return last + max((length for length in self.lengths if length is not None), default=0)
+        end = last + max((length for length in self.lengths if length is not None), default=0)
+        return end if self.points is None else self.points.first_from(end) or end
 
     @property
     def arrival(self) -> Arrival:
@@ -154,6 +160,12 @@ def length_of(bound: Bound, times: tuple[str, ...]) -> int | None:
                 return None
             return bound.plus + (found if sign == "+" else -found)
     return None
+
+
+def is_past(part: Expression, times: Sequence[str]) -> bool:
+    """Whether a condition says that a row has come: that is so as soon as it is there."""
+    lengths = [(b.first, length_of(b, tuple(times))) for b in bounds_of(part) or ()]
+    return bool(lengths) and all(first and n is not None and n <= 0 for first, n in lengths)
 
 
 def exact(length: Literal) -> int | None:

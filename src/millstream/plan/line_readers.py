@@ -16,6 +16,7 @@ from millstream.algebra.expressions import TRUE, Column, Expression, conjunction
 from millstream.algebra.frame import Frame, Units
 from millstream.algebra.node import BROADCAST, Node, one_bucket
 from millstream.algebra.now import now_of
+from millstream.algebra.points import tick_of
 from millstream.catalog import Catalog, Stream, Table
 from millstream.errors import MillstreamError
 from millstream.operators import (
@@ -126,7 +127,9 @@ def _filter(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
 def _within(tokens: Tokens, catalog: Catalog, below: Node) -> Node:
     now = now_of(below.time_domain)
     condition = parse_expression(tokens, below.schema.append(pa.field(now.name, now.type)))
-    return Within(condition, tokens.names() if tokens.has("by") else (), below)
+    times = tokens.names() if tokens.has("by") else ()
+    points = read_points(tokens, tick_of(below.time_domain)) if tokens.has("at") else None
+    return Within(condition, times, below, points)
 
 
 def _project(tokens: Tokens, catalog: Catalog, below: Node) -> Node:

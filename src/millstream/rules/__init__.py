@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from millstream.algebra.node import Node, has_state, map_inputs, once, walk
 from millstream.rules.aggregate_in_two_phases import aggregate_in_two_phases
+from millstream.rules.bound_join_of_near_times import bound_join_of_near_times
 from millstream.rules.coalesce_before_distinct import coalesce_before_distinct
 from millstream.rules.flatten_domain import flatten_domain
 from millstream.rules.fold_constants import fold_constants
@@ -42,6 +43,7 @@ from millstream.rules.push_sync_below_join import push_sync_below_join
 from millstream.rules.push_within_below_join import push_within_below_join
 from millstream.rules.push_within_below_project import push_within_below_project
 from millstream.rules.range_of_condition import range_of_condition
+from millstream.rules.read_clock_as_now import read_clock_as_now
 from millstream.rules.reduce_unbounded_to_now import reduce_unbounded_to_now
 from millstream.rules.remove_idle_distinct import remove_idle_distinct
 from millstream.rules.remove_idle_project import remove_idle_project
@@ -79,6 +81,7 @@ MAIN: tuple[Rule, ...] = (
     push_within_below_project,
     push_within_below_join,
     range_of_condition,
+    read_clock_as_now,
     match_by_expressions,
     match_distinct_values,
     remove_idle_distinct,
@@ -106,6 +109,7 @@ KEYED: tuple[Rule, ...] = (join_by_expressions,)
 NEAT: tuple[Rule, ...] = (remove_idle_project, merge_projects, prune_columns)
 
 LAST: tuple[Rule, ...] = (
+    bound_join_of_near_times,
     coalesce_before_distinct,
     aggregate_in_two_phases,
     limit_in_two_phases,

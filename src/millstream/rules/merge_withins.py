@@ -20,7 +20,7 @@ def merge_withins(node: Node) -> Node | None:
     Sound because a row meets both exactly when it meets their conjunction.
     """
     match node:
-        case Within(input=Within() as below):
+        case Within(input=Within() as below) if node.points is None is below.points:
             parts = list(dict.fromkeys(conditions(below.condition) + conditions(node.condition)))
             if Presence.of(conjunction(parts)) is None:
                 return None

@@ -25,7 +25,7 @@ def push_within_below_join(node: Node) -> Node | None:
     while that does. The join then forgets a row when it leaves.
     """
     match node:
-        case Within(input=Join() as join):
+        case Within(input=Join() as join) if node.points is None:
             left, rest = _of(node, join.left, conditions(node.condition))
             right, rest = _of(node, join.right, rest)
             if left is join.left and right is join.right:

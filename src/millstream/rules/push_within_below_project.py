@@ -29,10 +29,10 @@ def push_within_below_project(node: Node) -> Node | None:
             below = substitute(condition, values)
             if not all(isinstance(e, Column) or is_cheap(e) for e in read):
                 return None
-            if Presence.of(below) is None or not _keeps(node, values):
+            if Presence.of(below, node.points) is None or not _keeps(node, values):
                 return None
             times = tuple(values[name].name for name in node.times)  # type: ignore[attr-defined]
-            return replace(project, input=Within(below, times, source))
+            return replace(project, input=replace(node, condition=below, times=times, input=source))
     return None
 
 

@@ -15,6 +15,7 @@ from millstream.operators import (
     SemiJoin,
     SingleJoin,
     TopK,
+    Within,
 )
 
 
@@ -35,6 +36,8 @@ def at_most_one(plan: Node, given: frozenset[str]) -> bool:
             return True
         case Join(left=left, right=right):
             return at_most_one(left, given) and at_most_one(right, given)
+        case Within(input=below):
+            return at_most_one(below, given)
         case Distinct(input=below) | TopK(input=below):
             return at_most_one(below, given) or _has_key(plan, given)
         case SemiJoin(left=left) | AntiJoin(left=left) | SingleJoin(left=left):
@@ -52,7 +55,7 @@ def _origin(plan: Node, name: str) -> tuple[Node, object]:
         case Project(outputs=outputs, input=below):
             value = dict(outputs)[name]
             return _origin(below, value.name) if isinstance(value, Column) else (below, value)
-        case Filter(input=below):
+        case Filter(input=below) | Within(input=below):
             return _origin(below, name)
     return plan, name
 

@@ -16,7 +16,7 @@ from millstream.algebra.expressions import (
     conjuncts,
 )
 from millstream.algebra.node import Node, walk
-from millstream.algebra.now import NOW, bounds_of, now_of, reads_now
+from millstream.algebra.now import NOW, now_of, reads_now
 from millstream.algebra.points import Points, tick_of
 from millstream.algebra.presence import Presence
 from millstream.algebra.time import Domain
@@ -27,7 +27,7 @@ from millstream.errors import MillstreamError, Notice
 from millstream.operators import Join, NowView, Project, Scan, UnionAll
 from millstream.operators.filter import filtered
 from millstream.operators.project import handed_on
-from millstream.operators.within import during, length_of
+from millstream.operators.within import during, is_past
 
 
 def now_here(plan: Node | None, catalog: Catalog) -> Column:
@@ -65,18 +65,12 @@ def holding(
     if not timed:
         return filtered(list(conditions), plan)
     times = [n for n in plan.schema.names if catalog and came_at(plan, n, catalog)]
-    asked = [part for part in timed if not _is_past(part, times)]
+    asked = [part for part in timed if not is_past(part, times)]
     solved = [part for part in asked if Presence.of(part) is not None]
     rest = [part for part in asked if part not in solved]
     plan = _placed(solved, times, plan)
     plan = filtered([part for part in parts if part not in timed], plan)
     return _ticking(rest, plan, notices) if rest else plan
-
-
-def _is_past(part: Expression, times: Sequence[str]) -> bool:
-    """Whether a condition says that a row has come: that is so as soon as it is there."""
-    lengths = [(b.first, length_of(b, tuple(times))) for b in bounds_of(part) or ()]
-    return bool(lengths) and all(first and n is not None and n <= 0 for first, n in lengths)
 
 
 def _placed(parts: Sequence[Expression], times: Sequence[str], plan: Node) -> Node:
@@ -123,4 +117,10 @@ def _ticks(parts: Sequence[Expression], every: bool, domain: Domain | None) -> N
 def _time(plan: Node) -> Node:
     """The time of the streams below a plan."""
     scans = {n.stream: replace(n, tests=()) for n in walk(plan) if isinstance(n, Scan)}
+    if not scans:
+        raise MillstreamError(
+            "a condition that is tested at every tick of the clock needs a stream in FROM",
+            hint="Join with the stream whose time you mean, or compare Now, plus or minus a length "
+            "of time, with a value of the row.",
+        )
     return reduce(UnionAll, map(time_of, scans.values()))

@@ -14,6 +14,7 @@ from millstream.algebra.expressions import (
 )
 from millstream.algebra.node import Node
 from millstream.algebra.now import NOW, reads_now
+from millstream.algebra.presence import Presence
 from millstream.algebra.types import BOOLEAN
 from millstream.bind.relations.predicate_windows import holding
 from millstream.catalog import Catalog
@@ -49,7 +50,7 @@ def timed_join(
     plain, timed = plain_and_timed(conditions)
     if kind in ("left", "semi", "anti"):
         names = {*right.schema.names, NOW}
-        mine = [part for part in timed if columns_of(part) <= names]
+        mine = [p for p in timed if columns_of(p) <= names and Presence.of(p) is not None]
         timed = [part for part in timed if part not in mine]
         right = holding(mine, right, catalog, notices)
     pairs = Join(conjunction(plain), left, right)
