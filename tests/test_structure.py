@@ -38,7 +38,7 @@ HELPERS = {"keyed", "counted"}
 """Files in operators/ that hold what several operators share."""
 
 
-RULE_HELPERS = {"contained_points", "pieces", "sizes", "whole"}
+RULE_HELPERS = {"contained_points", "instants_of_rows", "pieces", "sizes", "whole"}
 """Files in rules/ that hold what several rules share."""
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from random import Random
 
 from .check import check
+from .forms import is_static
 from .generate import random_case
 from .infer import Catalog, catalog_of, source_columns
 from .spec import (
@@ -62,7 +63,7 @@ def with_now(rng: Random, script: Script) -> Script:
         if not is_dataclass(value):
             return value
         changed = replace(value, **{f.name: change(getattr(value, f.name)) for f in fields(value)})
-        if isinstance(value, Query) and value.sources and rng.random() < SHARE:
+        if _has_time(script, value) and rng.random() < SHARE:
             changed = conditioned(rng, script, changed, value, catalog)
         if isinstance(changed, Query | SetOperation) and changed.output == "rstream":
             changed = replace(changed, output="istream")
@@ -75,6 +76,11 @@ def with_now(rng: Random, script: Script) -> Script:
 
     derived = tuple(replace(d, query=change(d.query)) for d in script.derived)
     return replace(script, derived=derived, queries=tuple(map(outermost, change(script.queries))))
+
+
+def _has_time(script: Script, value: object) -> bool:
+    """Whether it is a query over anything but constant tables: these have no clock."""
+    return isinstance(value, Query) and not all(is_static(script, s) for s in value.sources)
 
 
 def conditioned(

@@ -15,12 +15,10 @@ from millstream.bind.relations.times import domain_of
 from millstream.catalog import Catalog, Stream, TaggedStream
 from millstream.engine.checkpoint import Commit, fingerprint
 from millstream.engine.outputs import COMPLETE, STREAM, STREAMED, Query
-from millstream.errors import Notice
-from millstream.operators import Scan, Stamp, StaticTable
+from millstream.operators import Scan, StaticTable
 from millstream.plan.memory import growing
 from millstream.plan.tables import streams_of_time, with_time
 from millstream.sharing.feeding import Feeding
-from millstream.rules import optimize
 
 OURS = re.compile(r"q[0-9]+")
 """What we call a query that was given no name."""
@@ -165,18 +163,8 @@ def query_of(name: str, bound: Bound, text: str, catalog: Catalog) -> Query:
     """A bound query with its form, what its author should know, and the views it is made of."""
     form = form_of(bound)
     views = _views_in(bound.plan, catalog)
-    notices = (*bound.notices, *_growing(bound.plan, form == COMPLETE, views))
+    notices = (*bound.notices, *growing(bound.plan, form == COMPLETE, views))
     return Query(name, bound.plan, form, domain_of(bound.plan), text, notices, views)
-
-
-def _growing(plan: Node, stored: bool, views: tuple[Node, ...]) -> list[Notice]:
-    """What grows without a bound, but for what conditions on the times of rows bound: rules see
-    that these are windows."""
-    found = growing(plan, stored, views)
-    if not found or not any(isinstance(node, Stamp) for node in walk(plan)):
-        return found
-    left = growing(optimize(plan, views), stored)
-    return [notice for notice in found if notice in left]
 
 
 def form_of(bound: Bound) -> str:

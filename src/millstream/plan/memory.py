@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from millstream.algebra.by_operator import entry_for
@@ -69,13 +69,22 @@ from millstream.operators import (
     UnionAll,
     Within,
 )
+from millstream.rules import optimize
 
 WINDOW = "Give the stream a window, for example [Range 1 Hour]."
 
 
-def growing(plan: Node, stored: bool, views: Iterable[Node] = ()) -> list[Notice]:
+def growing(plan: Node, stored: bool, views: Sequence[Node] = ()) -> list[Notice]:
     """A notice for every operator whose state has no bound, but for those in `views`: their authors
-    were told when they wrote them."""
+    were told when they wrote them. Conditions on the times of rows bound it where rules see it."""
+    found = _growing(plan, stored, views)
+    if not found or not any(isinstance(node, Stamp) for node in walk(plan)):
+        return found
+    left = _growing(optimize(plan, views), stored, ())
+    return [notice for notice in found if notice in left]
+
+
+def _growing(plan: Node, stored: bool, views: Iterable[Node]) -> list[Notice]:
     noticed = _noticed_elsewhere(plan).union(*map(walk, views))
     found = [notice for node in walk(plan) if node not in noticed for notice in _of(node)]
     if stored and plan.monotonic and not plan.lifetime.bounded:

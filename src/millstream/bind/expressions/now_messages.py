@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
+from millstream.algebra.expressions import Expression
 from millstream.bind.expressions.quoted import is_double_quoted
 from millstream.bind.names.scope import Scope, is_known
 from millstream.errors import MillstreamError
@@ -16,6 +19,13 @@ def is_now(node: exp.Column, scope: Scope) -> bool:
     if node.table or node.name.lower() != WORD or is_double_quoted(node):
         return False
     return not is_known(scope, node)
+
+
+def current(now: Callable[[], Expression] | None, clause: str) -> Expression:
+    """The current instant, where it may stand."""
+    if now is None:
+        raise misplaced_now(clause)
+    return now()
 
 
 def misplaced_now(clause: str) -> MillstreamError:

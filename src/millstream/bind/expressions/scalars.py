@@ -30,7 +30,7 @@ from millstream.bind.expressions.messages import (
     of_select_list,
     wrong_if,
 )
-from millstream.bind.expressions.now_messages import is_now, misplaced_now
+from millstream.bind.expressions.now_messages import current, is_now
 from millstream.bind.expressions.over_messages import misplaced_over
 from millstream.bind.expressions.own_messages import refuse_own
 from millstream.bind.expressions.patterns import without_escape
@@ -66,7 +66,7 @@ class Expressions:
     `clause` is where the expressions stand, for messages. `outer` finds columns of the query around
     a subquery, `subquery` takes subqueries where they may stand, and `owns` calls of aggregates of
     one's own. `aggregates` and `routines` find aggregates, `notices` takes what the author should
-    know.
+    know, and `now` gives the current instant.
     """
 
     scope: Scope
@@ -83,7 +83,6 @@ class Expressions:
     aliases: Mapping[str, Expression] = field(default_factory=dict)
     """What names that are no columns stand for, by the names in lower case."""
     now: Callable[[], Expression] | None = None
-    """What `Now` is, where it may stand."""
 
     @property
     def calls(self) -> Calls:
@@ -197,7 +196,7 @@ class Expressions:
         if self.outer is not None and (found := self._outside(node)) is not None:
             return found
         if is_now(node, self.scope):
-            return self._now(node)
+            return current(self.now, self.clause)
         if is_double_quoted(node) and not table and self.scope.find(name) is None:
             raise no_column(node, self.scope).at(name_place_of(node, self.text))
         scope = with_names_around(self.scope, node)
@@ -213,11 +212,6 @@ class Expressions:
                 known = known or of_others(node, scope)
             error.hint = known or error.hint
             raise error.at(name_place_of(node, self.text)) from None
-
-    def _now(self, node: exp.Column) -> Expression:
-        if self.now is None:
-            raise misplaced_now(self.clause).at(name_place_of(node, self.text))
-        return self.now()
 
     def _is_alias(self, node: exp.Column) -> bool:
         """Whether a name stands for an item of the select list; columns come first."""
@@ -247,9 +241,8 @@ class Expressions:
         word = lone_word(node)
         if word is None or is_known(self.scope, word) or self._is_alias(word):
             return True
-        if is_now(word, self.scope):
-            return True
-        return self.outer is not None and self.outer(word) is not None
+        outside = self.outer is not None and self.outer(word) is not None
+        return outside or is_now(word, self.scope)
 
     def _word(self, node: exp.Expr, is_text: bool) -> Expression:
         """A name that is no column, beside text columns or not."""
@@ -349,9 +342,9 @@ class Expressions:
         name = node.name.lower()
         if (versions := self.routines(name)) is not None:
             refuse_own(versions, self.clause, name_place_of(node, self.text))
+        given = list(node.expressions)
         if (aggregate := self.aggregates(name)) is not None:
             return self._aggregate(node, aggregate)
-        given = list(node.expressions)
         if name in CONSTANTS and not given:
             return Literal(CONSTANTS[name], DOUBLE)
         if name in CLOCKS:
@@ -391,8 +384,7 @@ class Expressions:
     def _if(self, given: list[exp.Expr], node: exp.Expr) -> Expression:
         if len(given) != 3:
             raise wrong_if(len(given))
-        condition = self.condition(given[0], "if")
-        values = [self.bind(n) for n in given[1:]]
+        condition, *values = self.condition(given[0], "if"), *map(self.bind, given[1:])
         kind = self.calls.common(values, given[1:], "the values of if")
         yes, no = (coerce(v, kind) for v in values)
         return Case(((condition, yes),), no, kind)
@@ -406,7 +398,6 @@ class Expressions:
         if name not in FUNCTIONS:
             if (window := window_as_value(node, self.text)) is not None:
                 raise window
-            known = self.routines.aggregates
-            raise no_function(name, name_place_of(node, self.text), known)
+            raise no_function(name, name_place_of(node, self.text), self.routines.aggregates)
         bound = self.operands(written) if name in COMPARING else [self.bind(n) for n in written]
         return self.calls.apply(name, bound, written)
