@@ -22,8 +22,20 @@ class OfOwn(Protocol):
         """The columns of a call that stands alone in the select list; None for anything else."""
 
 
+ORDERED = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+def is_chain(node: exp.Expr) -> bool:
+    """Whether it is AND, OR, or two comparisons in one: `1 < price <= 5`."""
+    if isinstance(node, ORDERED):
+        return isinstance(node.this, ORDERED)
+    return isinstance(node, exp.And | exp.Or)
+
+
 def chained(node: exp.Expr, condition: Callable[[exp.Expr, str], Expression]) -> Expression:
     """AND and OR, however many there are, without deep recursion."""
+    if isinstance(node, ORDERED):
+        node = _both(node)
     kind, stack = type(node), [node]
     parts: list[Expression] = []
     while stack:
@@ -36,3 +48,9 @@ def chained(node: exp.Expr, condition: Callable[[exp.Expr, str], Expression]) ->
     for bound in parts[1:]:
         result = Call(OPERATORS[kind], (result, bound), BOOLEAN)
     return result
+
+
+def _both(node: exp.Expr) -> exp.Expr:
+    """Two comparisons in one, as AND."""
+    second = type(node)(this=node.this.expression.copy(), expression=node.expression.copy())
+    return exp.And(this=node.this.copy(), expression=second)

@@ -15,7 +15,7 @@ from millstream.algebra.expressions import Call, Case, Expression, Literal
 from millstream.algebra.functions import FUNCTIONS
 from millstream.algebra.types import BOOLEAN, DOUBLE, INTERVAL, NULL, STRING, type_from_text
 from millstream.bind.expressions.calls import Calls
-from millstream.bind.expressions.chains import OfOwn, chained
+from millstream.bind.expressions.chains import OfOwn, chained, is_chain
 from millstream.bind.expressions.constants import coerce, literal
 from millstream.bind.expressions.elsewhere import of_others, refused
 from millstream.bind.expressions.messages import (
@@ -163,7 +163,7 @@ class Expressions:
                 return self._filtered(node)
             case exp.Window():
                 return self._over(node)
-            case exp.And() | exp.Or():
+            case exp.Binary() if is_chain(node):
                 return chained(node, self.condition)
             case exp.NullSafeEQ():
                 differ = self._call("distinct_from", [node.this, node.expression], node)
