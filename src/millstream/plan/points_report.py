@@ -42,17 +42,18 @@ def moments_of(node: Node) -> Moments:
     """When the output of an operator changes, and when it is full."""
     below = [moments_of(child) for child in node.inputs if not isinstance(child, Instants)]
     full = frozenset[Clock]().union(*(known.full for known in below))
+    clock: Clock
     match node:
         case Sync(points=points):
-            clock: Clock = points
+            clock = points
             return Moments(frozenset((clock,)), full | {clock})
         case SyncAt(right=right):
             return Moments(frozenset((right,)), full | {right})
         case TableScan() if node.is_static:
             return Moments(frozenset())
-        case Ticks(points=points):
-            clock = points
-            return Moments(frozenset((clock,)))
+    if isinstance(node, Ticks):
+        clock = node.points
+        return Moments(frozenset((clock,)))
     moves = isinstance(node, Within) or (node.is_window and not isinstance(node, Unbounded))
     if moves or not below or any(known.changes is None for known in below):
         return Moments(None, full)
