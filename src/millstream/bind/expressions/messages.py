@@ -183,8 +183,8 @@ def no_clock(name: str, node: exp.Expr) -> MillstreamError:
     recent = f"FROM {source_of(node)} [Range 5 Minutes]"
     return MillstreamError(
         f'function "{name}" is not supported yet',
-        hint=f"For what is recent write Now alone, in WHERE, HAVING or ON, or a window, {recent}; for "
-        "the time of arrival, order the stream by current_time.",
+        hint=f"For what is recent write Now alone, in WHERE, HAVING or ON, or a window, {recent}; "
+        "for the time of arrival, order the stream by current_time.",
     )
 
 

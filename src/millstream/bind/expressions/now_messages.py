@@ -33,9 +33,9 @@ def misplaced_now(clause: str) -> MillstreamError:
     hint = "Compare it with a time of the rows, in WHERE, HAVING or ON: Now - 5 < TS."
     if clause in ("the select list", "GROUP BY", "ORDER BY") or clause.startswith("aggregate"):
         return MillstreamError(
-            f"Now cannot stand in {clause}",
+            f"the instant Now cannot stand in {clause}",
             detail="Every row would be another one at every instant.",
             hint="Keep the rows for which Now is near, in WHERE; for the instant of a row, write "
             "the column TS of R(stream).",
         )
-    return MillstreamError(f"Now cannot stand in {clause}", hint=hint)
+    return MillstreamError(f"the instant Now cannot stand in {clause}", hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from sqlglot import exp
 
@@ -247,8 +248,7 @@ class Expressions:
     def _word(self, node: exp.Expr, is_text: bool) -> Expression:
         """A name that is no column, beside text columns or not."""
         word = lone_word(node)
-        assert word is not None
-        if not is_text:
+        if word is None or not is_text:
             return self.bind(node)
         if not is_double_quoted(word):
             raise no_column(word, self.scope).at(name_place_of(word, self.text))
@@ -293,10 +293,7 @@ class Expressions:
             self.calls.apply("=", [value, other], [node.this, written])
             for other, written in zip(listed, node.expressions)
         ]
-        result = tests[0]
-        for test in tests[1:]:
-            result = Call("or", (result, test), BOOLEAN)
-        return result
+        return reduce(lambda some, test: Call("or", (some, test), BOOLEAN), tests)
 
     def _case(self, node: exp.Case) -> Expression:
         branches = node.args["ifs"]

@@ -41,11 +41,11 @@ def now_here(plan: Node | None, catalog: Catalog) -> Column:
         return now_of(domains.pop())
     if not domains:
         raise MillstreamError(
-            "Now has no stream to go by", hint="Declare a stream, and name it in FROM."
+            "the instant Now has no stream to go by", hint="Declare a stream, and name it in FROM."
         )
     raise MillstreamError(
-        "Now is not clear: nothing in FROM has a time, and the streams of the script count it in "
-        "different ways",
+        "the instant Now is not clear: nothing in FROM has a time, and the streams of the script "
+        "count it in different ways",
         hint="Join with the stream whose time you mean.",
     )
 

@@ -82,7 +82,7 @@ class Keep:
         rows, ties = self.relation.over(base, translate)
         if reads_now(self.condition):
             raise MillstreamError(
-                "Now cannot be looked for in a subquery",
+                "the instant Now cannot be looked for in a subquery",
                 self.relation.place,
                 hint="Join with the subquery in FROM, and compare Now in WHERE.",
             )
