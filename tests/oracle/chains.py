@@ -14,6 +14,7 @@ from pathlib import Path
 
 Row = tuple
 Bag = Counter[Row]
+Element = tuple[int, str, int | None]
 Content = list[Bag]
 """What a relation holds, instant by instant."""
 
@@ -26,7 +27,9 @@ class Chain:
     """Elements of two streams, statements over them, and what each name holds."""
 
     rng: random.Random
-    streams: dict[str, list[tuple[int, str, int | None]]] = field(default_factory=dict)
+    streams: dict[str, list[Element]] = field(default_factory=dict)
+    """The elements in the order of time; ties as they arrive."""
+    arriving: dict[str, list[Element]] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)
     held: dict[str, Content] = field(default_factory=dict)
     """Of every name that can stand in FROM, rows (k, v)."""
@@ -42,7 +45,7 @@ class Chain:
 
     def write(self, folder: Path) -> str:
         """The script; its files are written beside it."""
-        for name, rows in self.streams.items():
+        for name, rows in self.arriving.items():
             lines = [f"{t},{k},{'' if v is None else v}" for t, k, v in rows]
             (folder / f"{name}.csv").write_text("\n".join(["t,k,v", *lines]) + "\n")
         return "\n".join(self.statements)
@@ -76,9 +79,13 @@ def _add_stream(chain: Chain, name: str, within: range | None) -> None:
     if within is not None:
         inner = [row for row in rows if row[0] in within]
         rows = [(within[0], "a", 1), *inner, (within[-1], "b", 2)]
-    chain.streams[name] = rows
+    slack = rng.choice((0, 0, 1, 4))
+    keys = {i: row[0] + rng.randint(0, slack) for i, row in enumerate(rows)}
+    chain.arriving[name] = [rows[i] for i in sorted(keys, key=keys.__getitem__)]
+    chain.streams[name] = sorted(chain.arriving[name], key=lambda row: row[0])
     chain.statements.append(
-        f"CREATE STREAM {name} (t int, k string, v int) ORDER BY t SOURCE '{name}.csv';"
+        f"CREATE STREAM {name} (t int, k string, v int) ORDER BY t SLACK {slack} "
+        f"SOURCE '{name}.csv';"
     )
 
 

@@ -12,6 +12,8 @@ from millstream.lang.nodes import RelationOf
 
 CONSTANTS = (TokenType.STRING, TokenType.NUMBER, TokenType.DASH)
 """What an instant begins with."""
+COMPUTED = (TokenType.VAR, TokenType.CURRENT_TIMESTAMP, TokenType.IDENTIFIER)
+"""What begins an instant that would have to be computed."""
 
 
 class Sources(Core):
@@ -83,10 +85,15 @@ class Sources(Core):
     def _parse_as_of(self) -> exp.Expr | None:
         """Take `AS OF` and a constant, after `FOR SYSTEM_TIME` or not; None where neither is."""
         index = self._index
-        self._match_text_seq("FOR", "SYSTEM_TIME")
+        of_system = self._match_text_seq("FOR", "SYSTEM_TIME")
         constant = self._match_text_seq("AS", "OF") and self._curr is not None
         if constant and (self._curr.token_type in CONSTANTS or self._at_typed_constant()):
             return self._parse_unary()
+        if constant and not of_system and self._curr.token_type in COMPUTED:
+            self.fail(
+                "AS OF takes a number, or a date and time in quotes",
+                hint="Write the instant itself: AS OF '2024-05-01 10:00:00'.",
+            )
         self._retreat(index)
         return None
 
