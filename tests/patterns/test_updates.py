@@ -44,3 +44,14 @@ def test_rows_before_a_change_are_not_searched_again(tmp_path: Path, batch_rows:
     write_table(tmp_path, ROWS - 10)
     late = rows_for_each_change(tmp_path, "600" if batch_rows == "auto" else batch_rows)
     assert late <= 20
+
+
+def test_matches_that_are_shown_are_bounded_by_the_rows() -> None:
+    told: list[str] = []
+    database = Database(tell=told.append)
+    database.execute(
+        "CREATE TABLE t (n int, v int) KEY (n);"
+        "EXPLAIN STATE SELECT FIRST(Y).n AS a FROM t SEQUENCE BY n AS (X, *Y) WHERE Y.v < X.v;"
+    )
+    (line,) = (line for line in told[-1].splitlines() if "matches that are shown" in line)
+    assert line.split("  ")[-1] == "the 0 rows of table t"

@@ -195,8 +195,10 @@ class Match(Node):
         given = search.results(matches, rows.rows, dict(self.gives), measure, failed)
         made = pa.RecordBatch.from_arrays([*mine.columns, *given], schema=self.schema)
         decider, ts = search.decided(matches)
-        of_time = identity_of_elements(identity_of_values(made, len(matches)), ts)
-        seq = np.where(decider < 0, of_time, rows.arrival(decider))
+        seq, by_time = rows.arrival(decider), decider < 0
+        if by_time.any():
+            of_time = identity_of_elements(identity_of_values(made, len(matches)), ts)
+            seq = np.where(by_time, of_time, seq)
         return Changes.elements(made, ts, seq).in_time_order()
 
     def _due(self, state: State, span: Span) -> list[Changes]:

@@ -50,7 +50,7 @@ class Rematch(GroupsAnew):
     follows_content: ClassVar[bool] = True
     state_parts: ClassVar[tuple[StatePart, ...]] = (  # type: ignore[assignment]
         StatePart("rows", "rows of the partitions", Structure.HASH, Extent.ROWS),
-        StatePart("shown", "matches that are shown", Structure.HASH, Extent.GROUPS),
+        StatePart("shown", "matches that are shown", Structure.HASH, Extent.OWN),
         StatePart("searched", "instants searched, and rows for them", Structure.GROUPS, Extent.ONE),
         ending(),
     )
