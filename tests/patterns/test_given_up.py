@@ -33,3 +33,25 @@ def test_the_first_row_is_in_the_error_stream(
     assert matches == [(ONES, ONES + 1), (ONES + 2, ONES + 3)]
     (error,) = found["s.errors"].to_pylist()
     assert error["row"] == "0,1" and "SET pattern_steps" in error["reason"]
+
+
+@pytest.mark.parametrize("batch_rows", ["1", "3", "auto"])
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_skip_to_a_variable_without_a_row_is_told(
+    tmp_path: Path, batch_rows: str, restart: bool
+) -> None:
+    """The match of rows 0 and 1 has no C; the search goes on one row after its start."""
+    lines = [f"{at},{v}" for at, v in enumerate([1, 2, 5, 1, 2, 3, 4])]
+    (tmp_path / "s.csv").write_text("\n".join(["at,v", *lines]) + "\n")
+    script = """
+    CREATE STREAM s (at int, v int) ORDER BY at SOURCE 's.csv';
+    SELECT * FROM s MATCH_RECOGNIZE (
+      MEASURES A.at AS since, C.at AS skipped
+      AFTER MATCH SKIP TO C
+      PATTERN (A B C?)
+      DEFINE A AS v = 1, B AS v = 2, C AS v = 3);
+    """
+    found = run_script(script, tmp_path, {"batch_rows": batch_rows}, restart)
+    assert [(r["since"], r["skipped"]) for r in found["q1"].to_pylist()] == [(3, 5)]
+    (error,) = found["s.errors"].to_pylist()
+    assert error["row"] == "0,1" and "AFTER MATCH SKIP" in error["reason"]

@@ -12,6 +12,7 @@ from millstream.algebra.node import Node, walk
 from millstream.algebra.types import INTEGER, STRING
 from millstream.blocks.machine import Failure
 from millstream.operators.scan import Scan
+from millstream.patterns.recognition_search import SKIP, STEPS
 
 FAILED = "#failed"
 """Beside the parts of a state, what a step hands to the error stream; it is not kept."""
@@ -33,6 +34,14 @@ def failed_rows(tuples: Changes, failures: Iterable[tuple[str, Failure]]) -> pa.
     return _written(rows.rows, rows.arrival, [reason for _, reason in found])
 
 
+GIVEN_UP = {
+    STEPS: "pattern: no match is looked for from this row to the last one that the attempt has "
+    "come to, since it takes more steps than SET pattern_steps allows",
+    SKIP: "pattern: the match that begins at this row is given up, since AFTER MATCH SKIP TO names "
+    "a variable that has no row in it, or its first row",
+}
+
+
 def told(
     rows: pa.RecordBatch,
     arrival: Callable[[np.ndarray], np.ndarray],
@@ -40,15 +49,13 @@ def told(
     failures: Iterable[tuple[str, Failure]],
 ) -> pa.RecordBatch:
     """Rows of an error stream for a pattern: the first row of each attempt that was given up, with
-    the last row that it asked for, and rows that an aggregate could not take. `arrival` says when
-    rows arrived."""
-    reason = "pattern: no match is looked for from this row to the last one that the attempt has "
-    reason += "come to, since it takes more steps than SET pattern_steps allows"
+    the last row that it asked for and why, and rows that an aggregate could not take. `arrival`
+    says when rows arrived."""
     found = sorted({(f.event, f'aggregate "{name}": {f.reason}') for name, f in failures})
     taken = np.array([event for event, _ in found], np.int64)
     at = np.concatenate([given_up[:, 0], taken])
     by = np.concatenate([given_up[:, 1], taken])
-    reasons = [*([reason] * len(given_up)), *(why for _, why in found)]
+    reasons = [*(GIVEN_UP[why] for why in given_up[:, 2]), *(why for _, why in found)]
     if not len(at):
         return no_rows(SCHEMA)
     return _written(rows.take(pa.array(at)), arrival(by), reasons)

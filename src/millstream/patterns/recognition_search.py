@@ -23,6 +23,9 @@ WORDS = 5
 PAST, NEXT, TO_FIRST, TO_LAST = range(4)
 """Where the search goes on after a match."""
 
+STEPS, SKIP = range(2)
+"""Why a match is given up: too many steps, or the search cannot go on as AFTER MATCH says."""
+
 _FAILED, _FOUND, _WAITS, _GIVEN_UP = range(4)
 _MARKS = 1 << 27
 """More marks than this are not kept: the bound on steps stands alone."""
@@ -71,7 +74,7 @@ def recognize(
 
     Gives matches, a line each: partition, first row, number of rows, number, and the row that
     decides it; the labels of their rows, one after the other; the rows to keep; and the first row
-    of each attempt that was given up, with the last that it asked for.
+    of each attempt that was given up, with the last that it asked for, and why.
 
     Long because what the machine keeps of an attempt are its local variables.
     """
@@ -100,7 +103,7 @@ def recognize(
     matches = 0
     path = np.empty(256, np.int16)
     paths = 0
-    given_up = np.empty((0, 2), np.int64)
+    given_up, ups = np.empty((16, 3), np.int64), 0
     kept = np.zeros(len(ts), np.bool_)
     for p in range(len(starts) - 1):
         begin, end = starts[p], starts[p + 1]
@@ -204,8 +207,8 @@ def recognize(
                 break
             asked = max(asked, reach)
             goes_on = start + 1
+            good = True
             if outcome == _FOUND:
-                good = True
                 if row > start:
                     goes_on = _after(skip, skip_to, labels, start - begin, row - begin) + begin
                     good = goes_on > start
@@ -230,11 +233,10 @@ def recognize(
                     path[paths : paths + row - start] = labels[start - begin : row - begin]
                     paths += row - start
             if outcome == _GIVEN_UP:
-                longer = np.empty((len(given_up) + 1, 2), np.int64)
-                longer[:-1] = given_up
-                longer[-1, 0], longer[-1, 1] = start, min(reach, end - 1)
-                given_up = longer
+                given_up, ups = _note(given_up, ups, start, min(reach, end - 1), STEPS)
                 goes_on = max(start + 1, reach)
+            elif outcome == _FOUND and not good:
+                given_up, ups = _note(given_up, ups, start, row - 1, SKIP)
             if outcome != _FAILED or within >= 0:
                 epoch += 1
             start = goes_on
@@ -246,7 +248,19 @@ def recognize(
         state[p, ASKED] = position[min(asked, end - 1)] if going and asked >= begin else -1
         state[p, FIRST] = first if going else 0
         kept[max(begin, start - back) : end] = True
-    return found[:matches], path[:paths], kept, given_up
+    return found[:matches], path[:paths], kept, given_up[:ups]
+
+
+@native
+def _note(lines, count, start, last, why):
+    """The lines with one more; there is room for twice as many when it is full."""
+    if count == len(lines):
+        larger = np.empty((2 * count, 3), np.int64)
+        larger[:count] = lines
+        lines = larger
+    line = lines[count]
+    line[0], line[1], line[2] = start, last, why
+    return lines, count + 1
 
 
 @native

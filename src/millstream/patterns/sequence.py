@@ -63,7 +63,7 @@ class Found(NamedTuple):
     kept: np.ndarray
     tests: int
     again: int
-    given_up: np.ndarray = np.zeros((0, 2), np.int64)
+    given_up: np.ndarray = np.zeros((0, 3), np.int64)
     """The first row of each attempt that took too many steps, and the last row it asked for."""
     failed: tuple[tuple[str, Failure], ...] = ()
     """Rows that an aggregate of one's own could not take, while the search looked at them."""
