@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
@@ -98,6 +99,44 @@ def check_content(chain: Chain, folder: Path, settings: dict[str, str], seed: in
     return looked
 
 
+def check_joining(chain: Chain, folder: Path, settings: dict[str, str], seed: int) -> int:
+    """Stored results that join a running job hold what they mean from then on; what a notice says
+    begins with a part of the rows, and who reads that, is left out."""
+    rng, looked = random.Random(seed), 0
+    chain.write(folder)
+    texts = [text.replace("STREAMED", "COMPLETE") for text in chain.statements]
+    database = Database(base=str(folder), tell=lambda text: None)
+    for name, value in settings.items():
+        database.pin(name, value)
+    waiting = len(texts) - rng.randint(1, 6)
+    database.execute("\n".join(texts[:waiting]))
+    host = LocalHost(database.job(frozenset()), database.sources(follow=False), [])
+    joined: dict[str, int] = {}
+    in_part: set[str] = set()
+    while not host.is_done:
+        host.batch()
+        if rng.random() < 0.3:
+            host = host.restarted(folder / "state", rng.choice(STRATEGIES))
+        snapshot = host.driver.snapshot
+        for name in set(chain.views) & set(database.queries) - in_part:
+            beat = snapshot.instant(name) if snapshot.holds(database.queries[name]) else -1
+            if beat in chain.instants and beat > joined.get(name, -1):
+                rows = snapshot.content(name)
+                found = Counter(zip(*(c.to_pylist() for c in rows.columns)))
+                bag = chain.held[name][beat - chain.instants[0]]
+                assert found == bag, f"{name} at {beat}\n{settings}\n{texts[waiting:]}\n{texts}"
+                looked += name in joined
+        if waiting < len(texts) and rng.random() < 0.6:
+            text, name = texts[waiting], re.findall(r"(?:VIEW|STREAM) (\w+)", texts[waiting])[0]
+            database.execute(text)
+            told = host.change(database.job(frozenset()))
+            if told or any(re.search(rf"\b{other}\b", text) for other in in_part):
+                in_part.add(name)
+            joined[name] = max(host.clock.beats.values())
+            waiting += 1
+    return looked
+
+
 def test_a_few_quickly(tmp_path: Path) -> None:
     for seed in range(6):
         check_changes(random_chain(seed), tmp_path, settings_of(seed), restart=seed == 2)
@@ -109,6 +148,15 @@ def test_a_few_quickly(tmp_path: Path) -> None:
 def test_views_on_views_are_what_they_mean(start: int, tmp_path: Path) -> None:
     for seed in range(start, start + 20):
         check_changes(random_chain(seed), tmp_path, settings_of(seed), restart=seed % 4 == 0)
+
+
+@pytest.mark.slow
+def test_views_that_join_a_running_job_hold_what_they_mean(tmp_path: Path) -> None:
+    looked = 0
+    for seed in range(90_000, 90_000 + 20 * SCALE):
+        settings = settings_of(seed) | {"batch_rows": ("1", "2", "3")[seed % 3]}
+        looked += check_joining(random_chain(seed), tmp_path / str(seed), settings, seed)
+    assert looked > 20
 
 
 @pytest.mark.slow

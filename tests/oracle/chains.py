@@ -45,6 +45,7 @@ class Chain:
 
     def write(self, folder: Path) -> str:
         """The script; its files are written beside it."""
+        folder.mkdir(parents=True, exist_ok=True)
         for name, rows in self.arriving.items():
             lines = [f"{t},{k},{'' if v is None else v}" for t, k, v in rows]
             (folder / f"{name}.csv").write_text("\n".join(["t,k,v", *lines]) + "\n")
