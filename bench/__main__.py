@@ -22,6 +22,7 @@ from bench import (
     patterns,
     plots,
     reading,
+    sharing,
     strategies,
     synchronized,
     windowed_operators,
@@ -139,6 +140,7 @@ class Bench:
             "patterns": self._patterns,
             "synchronized": self._synchronized,
             "many": self._many,
+            "sharing": self._sharing,
             "state": self._state,
             "small": self._smalls,
             "strategies": self._strategies,
@@ -335,6 +337,11 @@ class Bench:
                 "target": 0.4,
             },
         )
+
+    def _sharing(self) -> None:
+        """A thousand queries with constants and periods of their own, and ten thousand."""
+        self._note("sharing: 1,000 queries", sharing.together(self.repeats))
+        self._note("sharing: 10,000 queries", sharing.registered())
 
     def _state(self) -> None:
         """Bytes of state written by a batch of 100,000 rows, for windows of many sizes."""

@@ -54,6 +54,7 @@ class TextSink:
             else:
                 self._file = _cut(path, size)
                 self._size = size
+        self._on_disk = -1
 
     @property
     def size(self) -> int:
@@ -66,9 +67,12 @@ class TextSink:
 
     def flush(self) -> None:
         """All that was appended is on the disk afterwards."""
+        if self._on_disk == self._size:
+            return
         with writing(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
+        self._on_disk = self._size
 
     def close(self) -> None:
         if not self._file.closed:

@@ -158,7 +158,8 @@ class Explainer:
         shared = query.shared if on else None
         plan = query.plan if shared is None else shared.plan
         over = () if shared is None else shared.over
-        return Told(query.name, query.plan, plan, over, query.reads)
+        common = () if shared is None else shared.common
+        return Told(query.name, query.plan, plan, over, query.reads, common)
 
     def _cost_of(self, query: Query) -> str:
         """The plans to choose from; with what was measured, if a job runs or has run."""

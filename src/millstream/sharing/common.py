@@ -9,7 +9,7 @@ from math import gcd
 
 from millstream.algebra.node import Node, has_state, map_inputs, once, walk
 from millstream.algebra.points import Points
-from millstream.operators import Tagger
+from millstream.operators import Tagger, Ticks
 from millstream.plan.alternatives import GAIN
 from millstream.plan.statistics import Statistics
 from millstream.rules.contained_points import Clock
@@ -49,9 +49,11 @@ class Commons:
 
     def add(self, plan: Node) -> None:
         """Note what a query reads; it has to have state, or that would save nothing. Views that it
-        names have marks: they are inputs as they are."""
+        names have marks: they are inputs as they are. Clocks tick only where they are asked to."""
         form = skinned(plan)
-        if len(form.inputs) == 1 and (form.clock is not None or has_state(form.inputs[0])):
+        if len(form.inputs) != 1 or any(isinstance(n, Ticks) for n in walk(form.inputs[0])):
+            return
+        if form.clock is not None or has_state(form.inputs[0]):
             clocks = self.groups.setdefault(form.inputs[0], {})
             clocks.setdefault(form.clock, Group()).forms[plan] = form
 

@@ -15,19 +15,24 @@ from millstream.sharing.skinned import skinned
 MOST_PAIRS = 100
 """So many pairs are told of one query; the rest are counted."""
 
+MOST_NAMED = 5
+"""So many queries are named that have a part in common; the rest are counted."""
+
 WIDEST = 60
 
 
 @dataclass(frozen=True)
 class Told:
     """A query, as far as others may have to do with it: `plan` is its own plan, `carried` the one
-    that is carried out; `over` names the queries it is computed from, `reads` those it names."""
+    that is carried out; `over` names the queries it is computed from, `reads` those it names, and
+    `common` are the parts that it has in common with others."""
 
     name: str
     plan: Node
     carried: Node
     over: tuple[str, ...]
     reads: tuple[str, ...]
+    common: tuple[Node, ...] = ()
 
 
 def sharing_of(query: Told, others: Sequence[Told], settings_on: bool) -> str:
@@ -35,6 +40,7 @@ def sharing_of(query: Told, others: Sequence[Told], settings_on: bool) -> str:
     lines = [] if settings_on else ["-- sharing = off: every query is computed by itself"]
     lines += [f"is computed from {name}" for name in query.over]
     lines += [f"feeds {other.name}" for other in others if query.name in other.over]
+    lines += [_with_others(part, query, others) for part in query.common]
     at = next((i for i, other in enumerate(others) if other.name == query.name), len(others))
     pairs = [o for o in others[:at] if o.name not in query.over and _streams(o) & _streams(query)]
     lines += [f"{other.name}: {between(query, other)}" for other in pairs[:MOST_PAIRS]]
@@ -43,12 +49,24 @@ def sharing_of(query: Told, others: Sequence[Told], settings_on: bool) -> str:
     return "\n".join(lines or ["no query before it reads its streams"])
 
 
+def _with_others(part: Node, query: Told, others: Sequence[Told]) -> str:
+    """A part that is computed once for several queries."""
+    with_it = [o.name for o in others if part in o.common and o.name != query.name]
+    shown = ", ".join(with_it[:MOST_NAMED])
+    more = f" and {len(with_it) - MOST_NAMED:,} more" if len(with_it) > MOST_NAMED else ""
+    below = part.inputs[0] if part.inputs else part
+    words = f"{line_of(part, 0)} over {line_of(below, 0)}"
+    return f"has in common with {shown}{more}: {shortened(words, WIDEST)}"
+
+
 def between(query: Told, other: Told) -> str:
     """Why a query is not computed from another."""
     if other.name.lower() in query.reads:
         return "it is read by its name"
     if other.carried == query.carried:
         return "it computes the same, and is computed once"
+    if any(part in other.common for part in query.common):
+        return "what both have in common is computed once"
     once = next(_in_common(query.carried, other.carried), None)
     common = f"; both read {shortened(line_of(once, 0), WIDEST)}" if once is not None else ""
     return f"{_why(query, other)}{common}"
