@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -335,6 +336,36 @@ def test_a_view_that_began_late_is_read_as_it_is(
     assert not live.add("dear", "SELECT item, total FROM sums WHERE total > 0")
     live.to_the_end()
     assert live.content("dear") == live.content("sums")
+
+
+@pytest.mark.parametrize("points", ["fours", "twos"])
+def test_a_query_at_points_of_a_view_begins_with_its_content(
+    points: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the points of the view nothing is read again: what came before the query is known from the
+    view alone. At some of them, what was there at the last one is not, so rows are read again. At
+    the end there are, by definition, the bids up to the last point."""
+    if points == "twos":
+        monkeypatch.setattr(beginning, "MOST_ROWS", 0)
+    write(tmp_path, random.Random(f"points {points}"), 60)
+    clock = "SELECT Timepoint FROM bids.clockStr WHERE Timepoint % {} = 0"
+    sums = "SELECT STREAMED item, count(*) AS n, sum(price) AS s FROM R(bids, twos) GROUP BY item"
+    views = {"twos": clock.format(2), "fours": clock.format(4), "sums": sums}
+    live = Live(tmp_path, views, {"batch_rows": "20"})
+    live.batch()
+    live.batch()
+    few = f"SELECT STREAMED item, count(*) AS n FROM R(bids, {points}) GROUP BY item"
+    assert live.add("few", f"{few} HAVING count(*) > 2") == ()
+    assert 'computed from "sums"' in live.session.queries["few"].notices[-1].message
+    live.to_the_end()
+    bids, sold = (
+        [tuple(map(int, line.split(","))) for line in lines[1:]]
+        for lines in ((tmp_path / f"{name}.csv").read_text().splitlines() for name in COLUMNS)
+    )
+    every = 4 if points == "fours" else 2
+    last = max(ts for ts, *_ in (*bids, *sold)) // every * every
+    counts = Counter(item for ts, item, _ in bids if ts <= last)
+    assert live.replayed("few") == Counter({(i, n): 1 for i, n in counts.items() if n > 2})
 
 
 def test_a_query_over_a_table_and_a_stream_that_are_new_leaves_the_others_alone(tmp_path: Path):
