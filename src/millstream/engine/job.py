@@ -133,8 +133,14 @@ class Job:
 
     def spans(self, before: Clock, after: Clock) -> dict[Node, Span]:
         """For every node, the instants that the batch adds."""
-        sources = self.graph.sources
-        return {n: after.span(before, sources[n], n.since) for n in self.graph.nodes}
+        sources, found = self.graph.sources, dict[tuple[frozenset[str], tuple[str, ...]], Span]()
+        spans = dict[Node, Span]()
+        for node in self.graph.nodes:
+            about = sources[node], node.since
+            if about not in found:
+                found[about] = after.span(before, *about)
+            spans[node] = found[about]
+        return spans
 
     def decided(self, kept: Mapping[Kept, Node], statistics: Statistics) -> Job:
         """The job with all its plans chosen: kept where they are known, else by the statistics.

@@ -16,6 +16,7 @@ from millstream.algebra.time import INFINITY, Span
 from millstream.engine.evaluation import Evaluation
 from millstream.engine.hot_keys import STAYS, HotKeys
 from millstream.engine.in_parts import InParts
+from millstream.engine.index_over_constants import Choosing
 from millstream.engine.measures import Counts, add_all
 from millstream.operators import Exchange, SkewSplit
 from millstream.plan.graph import Graph
@@ -47,6 +48,8 @@ class Level(Evaluation):
     hot: HotKeys
     away: dict[Node, Changes] = field(default_factory=dict)
     last: bool = False
+    choosing: Choosing | None = None
+    """Answers that many queries find together, in the last step."""
 
     def gives(self, top: Node) -> bool:
         """Whether a node of this level is to be asked for in this step."""
@@ -64,6 +67,8 @@ class Level(Evaluation):
         home = home_of(self.graph.distributions[node], self.buckets)
         if home is not None and home != self.bucket:
             return Changes.empty(node.schema)
+        if self.choosing is not None and not self.load(node.state_name):
+            return self.choosing.answer(node)
         return self._with_skew_splits(node) if isinstance(node, SkewSplit) else None
 
     def counts_rows_of(self, node: Node) -> bool:
@@ -127,6 +132,9 @@ class Bucket:
         if synced:
             level = Level(self.graph, self.bucket, self.buckets, self.spans, self.load, self.hot)
             level.last = True
+            level.choosing = Choosing(
+                self.graph.choices[self.number], self.graph.late[self.number], level.output
+            )
             for sync, parts in synced.items():
                 level.received[sync] = _whole(sync, parts, self.spans[sync])
             with computed_once():

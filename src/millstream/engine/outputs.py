@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from millstream.algebra.changes import Changes, take_rows
+from millstream.algebra.changes import Changes, no_rows, take_rows
 from millstream.algebra.node import Node
 from millstream.algebra.time import Domain
 from millstream.algebra.types import TIMESTAMP
@@ -80,6 +80,8 @@ def stamp_type(domain: Domain) -> pa.DataType:
 
 def present(query: Query, changes: Changes) -> pa.RecordBatch:
     """The changes as result rows, in the order in which they leave the system."""
+    if not len(changes):
+        return no_rows(query.result_schema)
     order = canonical_order([changes.ts, changes.arrival], changes.rows)
     stamps = pa.array(changes.ts[order]).cast(stamp_type(query.domain))
     columns = list(take_rows(changes.rows, order).columns)

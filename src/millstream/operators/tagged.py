@@ -83,24 +83,24 @@ class Tagged(Node):
         """Every row is compared with the one of its key before it, which ends where it begins."""
         assert changes.previous is not None and self.key is not None
         others = [i for i, f in enumerate(self.input_schema) if f.name not in self.key]
-        same = _equal_to_previous([changes.rows.column(i) for i in others], changes.previous)
+        same = equal_to_previous([changes.rows.column(i) for i in others], changes.previous)
         ops, gone, until = _compare(changes.previous, changes.ts, changes.exp, changes.weight, same)
         source = np.flatnonzero(ops != NOTHING)
         if len(source) and source[-1] - source[0] + 1 == len(source):
             first, last = int(source[0]), int(source[-1]) + 1
             rows = changes.rows.slice(first, last - first)
-            emitted = self._emit(rows, ops[first:last], changes.ts[first:last])
+            there = self.emitted(rows, ops[first:last], changes.ts[first:last])
         else:
             rows = take_rows(changes.rows, source)
-            emitted = self._emit(rows, ops[source], changes.ts[source])
+            there = self.emitted(rows, ops[source], changes.ts[source])
         if len(gone) == 0:
-            return emitted
-        left = self._emit(
+            return there
+        left = self.emitted(
             take_rows(changes.rows, gone),
             np.full(len(gone), LEAVE, np.uint8),
             until,
         )
-        return Changes.concat([emitted, left], self.schema)
+        return Changes.concat([there, left], self.schema)
 
     def _with_key(self, every: Changes) -> Changes:
         assert self.key is not None
@@ -116,16 +116,17 @@ class Tagged(Node):
         ops = np.where(sums > 0, np.where(has_old[codes], UPDATE, ENTER), LEAVE).astype(np.uint8)
         source = np.flatnonzero((sums > 0) | ~has_new[codes])
         kept = take_rows(rows.rows, source)
-        return self._emit(kept, ops[source], rows.ts[source])
+        return self.emitted(kept, ops[source], rows.ts[source])
 
     def _without_key(self, every: Changes) -> Changes:
         _, sums, first = net(every, every.schema.names)
         source = np.repeat(first, np.abs(sums))
         ops = np.repeat(np.where(sums > 0, ENTER, LEAVE), np.abs(sums))
         rows = take_rows(every.rows, source)
-        return self._emit(rows, ops, every.ts[source])
+        return self.emitted(rows, ops, every.ts[source])
 
-    def _emit(self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray) -> Changes:
+    def emitted(self, rows: pa.RecordBatch, ops: np.ndarray, instants: np.ndarray) -> Changes:
+        """Rows with what is said of them; of one that leaves, the key alone."""
         columns = list(rows.columns)
         if self.key is not None and (ops == LEAVE).any():
             leaving = pa.array(ops == LEAVE)
@@ -177,7 +178,7 @@ def _compare(previous, ts, exp, weight, same):  # type: ignore[no-untyped-def]
     return ops, gone[:count].copy(), until[:count].copy()
 
 
-def _equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndarray:
+def equal_to_previous(columns: list[pa.Array], previous: np.ndarray) -> np.ndarray:
     """Where a row has the same values as the one before it of its key, NULL equal to NULL."""
     same = previous >= 0
     for column in columns:

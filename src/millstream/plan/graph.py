@@ -10,6 +10,7 @@ from typing import Any
 from millstream.algebra.facts import Arrival
 from millstream.algebra.node import Distribution, Node, walk
 from millstream.operators import Exchange, Scan, SkewSplit
+from millstream.plan.choices import Choice, choices
 from millstream.plan.late import kept_by, late_tops
 from millstream.plan.levels import distribution_of, level_of
 
@@ -87,6 +88,11 @@ class Graph:
         for top in tops:
             asked.setdefault(self.level[top], []).append(top)
         return {number: late_tops(asked.get(number, ())) for number in range(1, self.depth + 1)}
+
+    @cached_property
+    def choices(self) -> dict[int, Mapping[Node, Choice]]:
+        """For every level, the answers that are found together."""
+        return {number: choices(tops) for number, tops in self.late.items()}
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:

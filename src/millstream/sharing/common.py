@@ -30,11 +30,13 @@ SAMPLES = 3
 class Group:
     """Queries over one input that change at the same points, by what they make of it.
 
-    `pays` says whether it is computed once for all of them; None as long as that is not decided.
+    `pays` says whether it is computed once for all of them, as it was decided for so many: where
+    there are twice as many, it is decided again.
     """
 
     forms: dict[Node, Skinned] = field(default_factory=dict)
-    pays: bool | None = None
+    pays: bool = False
+    decided: int = 0
 
 
 @dataclass
@@ -63,17 +65,19 @@ class Commons:
         group = self._group(form)
         if group is None:
             return None
-        base = self._base(form.inputs[0])
-        parts = () if base == form.inputs[0] else (base,)
-        if len(group.forms) >= SEVERAL:
-            if group.pays is None:
-                group.pays = _pays(group, base, settings, statistics)
-            if group.pays:
-                parts = (*parts, synced(form.clock, base))
+        data = form.inputs[0]
+        base = self._base(data)
+        parts = () if base == data else (base,)
+        if base == synced(form.clock, data):
+            form = replace(form, clock=None)
+        elif len(group.forms) >= max(SEVERAL, 2 * group.decided):
+            group.pays, group.decided = _pays(group, base, settings, statistics), len(group.forms)
+        if group.pays:
+            parts = (*parts, synced(form.clock, base))
         if not parts:
             return None
         whole = built(replace(form, inputs=(base,)))
-        return Common(without_marks(whole), tuple(map(without_marks, parts)))
+        return Common(without_marks(whole), tuple(dict.fromkeys(map(without_marks, parts))))
 
     def _group(self, form: Skinned) -> Group | None:
         if len(form.inputs) != 1:
