@@ -42,7 +42,7 @@ CREATE VIEW lively AS
 CREATE VIEW lively_news AS
   SELECT Istream(count(*) AS bids) FROM bids [Range 1 Hour] WHERE lot >= 1 AND lot <= 10;
 
--- A row whenever a bid comes or goes, whether the number changes or not. (It always does here.)
+-- A row whenever any bid comes into the last hour or leaves it, whether the number changes or not.
 CREATE VIEW lively_ticks AS
   SELECT Rstream(count(*) AS bids) FROM bids [Range 1 Hour] WHERE lot >= 1 AND lot <= 10;
 
