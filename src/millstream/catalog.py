@@ -287,6 +287,8 @@ class Catalog:
     """For every plan that a view has, the names of these views, in lower case."""
     past: Callable[[str, Expression], Entry] | None = None
     """What a name has held at an instant, where names stand for content that is read once."""
+    clock: Callable[[Node], Domain | None] | None = None
+    """What the time of a plan counts there: nothing in it says so."""
 
     def copy(self) -> Catalog:
         """A catalog that can be changed without changing this one."""

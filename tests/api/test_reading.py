@@ -54,6 +54,11 @@ READ: dict[str, list[tuple[Any, ...]]] = {
     "SELECT most FROM q1": [(50,)],
     "SELECT item FROM (SELECT item, n + 1 AS m FROM totals) s WHERE m = 3": [("lamp",)],
     "TABLE makers EXCEPT SELECT item, 'ann' FROM totals": [("vase", "bob")],
+    # Now is 3, the instant of the last row.
+    "SELECT item FROM totals WHERE n + 1 >= Now": [("lamp",)],
+    "SELECT item FROM totals WHERE (Now - n) * (Now - n) > 1": [("vase",)],
+    "SELECT item FROM totals WHERE Now % 3 = 0 ORDER BY item": [("lamp",), ("vase",)],
+    "SELECT item FROM totals WHERE n = (SELECT max(n) FROM totals WHERE n < Now - 1)": [("vase",)],
 }
 
 

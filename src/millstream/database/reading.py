@@ -16,6 +16,7 @@ from millstream.bind import bind_query
 from millstream.catalog import Catalog, Entry, View
 from millstream.database.contents import Contents
 from millstream.database.held import Held, Instant, at_one_instant, held_under, no_content
+from millstream.database.instant_read import looked_at
 from millstream.engine.answering import answered
 from millstream.engine.snapshot import Moved, Snapshot
 from millstream.errors import MillstreamError
@@ -65,7 +66,14 @@ class Reading:
         def rows(leaf: TableScan, wanted: Wanted) -> pa.RecordBatch:
             return held[leaf.table.digest].rows(wanted).select(leaf.schema.names)
 
-        return pa.Table.from_batches([answered(bound.plan, rows, self.contents.settings)])
+        plan = looked_at(bound.plan, held.values())
+        return pa.Table.from_batches([answered(plan, rows, self.contents.settings)])
+
+    def clock(self, plan: Node) -> Domain | None:
+        """What the time of a plan counts: that of the first result it reads."""
+        used = (n.table.digest for n in walk(plan) if isinstance(n, TableScan))
+        held = [self.leaves[digest] for digest in used if digest in self.leaves]
+        return next((h.domain for h in held if h.at is not None or h.beat is not None), None)
 
     def past(self, name: str, given: Expression) -> Entry:
         """What a name held at the instant that its AS OF says."""
@@ -99,7 +107,8 @@ class Readable(Catalog):
     def of(reading: Reading) -> Readable:
         catalog = reading.contents.catalog
         own = {f.name: getattr(catalog, f.name) for f in fields(Catalog)}
-        copy = {**own, "entries": dict(catalog.entries), "past": reading.past}
+        copy = {**own, "entries": dict(catalog.entries)}
+        copy |= {"past": reading.past, "clock": reading.clock}
         return Readable(**copy, named=catalog.entries, reading=reading)
 
     def find(self, name: str) -> Entry:

@@ -72,9 +72,7 @@ def _add(one: Registered, known: Feeding) -> None:
     known.add(one, query.name, query.plan, plan)
 
 
-def _looked_at(
-    query: Query, known: Feeding, settings: Settings, statistics: Statistics
-) -> Query:
+def _looked_at(query: Query, known: Feeding, settings: Settings, statistics: Statistics) -> Query:
     """A query as it is computed from others, if it is."""
     plan = substituted(query.plan, known.carried)
     own = tuple(known.carried.get(view, view) for view in query.views)

@@ -8,7 +8,6 @@ from functools import reduce
 
 from millstream.algebra.clock_conditions import points_where
 from millstream.algebra.expressions import (
-    TRUE,
     Column,
     Expression,
     columns_of,
@@ -32,7 +31,8 @@ from millstream.operators.within import during, is_past
 
 def now_here(plan: Node | None, catalog: Catalog) -> Column:
     """`Now` as a value of the time of a plan; of that of all streams, if it rests on none."""
-    domain = None if plan is None else plan.time_domain
+    read_in = catalog.clock or (lambda plan: plan.time_domain)
+    domain = None if plan is None else read_in(plan)
     if domain is not None:
         return now_of(domain)
     streams = [e for e in catalog.entries.values() if isinstance(e, Stream | Filled)]
@@ -70,6 +70,8 @@ def holding(
     rest = [part for part in asked if part not in solved]
     plan = _placed(solved, times, plan)
     plan = filtered([part for part in parts if part not in timed], plan)
+    if rest and catalog is not None and catalog.clock is not None:
+        return _beside_clock(rest, plan, Points.all(1))
     return _ticking(rest, plan, notices) if rest else plan
 
 
@@ -98,8 +100,13 @@ def _ticking(parts: Sequence[Expression], plan: Node, notices: list[Notice] | No
             points &= found
     if notices is not None:
         notices.append(_ticks(tested or list(parts), bool(tested), plan.time_domain))
+    return _beside_clock(tested, plan, points)
+
+
+def _beside_clock(tested: Sequence[Expression], plan: Node, points: Points) -> Node:
+    """The rows beside a tick of the clock with which they meet conditions."""
     clock = NowView(points, _time(plan), bool(tested))
-    both = Join(conjunction(tested) if tested else TRUE, plan, clock)
+    both = Join(conjunction(list(tested)), plan, clock)
     return Project(handed_on(plan.schema), both)
 
 
