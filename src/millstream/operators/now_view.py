@@ -21,6 +21,9 @@ from millstream.algebra.state_parts import StatePart
 from millstream.algebra.time import Span
 from millstream.state.chunks import State
 
+MOST_TICKS = 256
+"""Every row of a step is looked at beside each of its ticks, also where it has left by then."""
+
 
 @dataclass(frozen=True, eq=False)
 class NowView(Node):
@@ -70,6 +73,7 @@ class NowView(Node):
     def cuts(self, span: Span, most: int) -> list[int]:
         if span.begin is None:
             return []
+        most = min(most, MOST_TICKS) if self.is_read else most
         return self.points.cuts(max(span.start, span.begin - 1), span.end, most)
 
     def step(self, state: State, changes: Changes, span: Span) -> Step:
