@@ -13,7 +13,7 @@ from millstream.algebra.time import Domain
 from millstream.algebra.types import TIMESTAMP
 from millstream.database.held import Held
 from millstream.errors import MillstreamError
-from millstream.operators import Filter, Join, NowView, Within
+from millstream.operators import Filter, NowView, SemiJoin, Within
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -29,7 +29,7 @@ def looked_at(plan: Node, held: Iterable[Held]) -> Node:
         match node:
             case Within(condition=condition, input=below):
                 return Filter(at_instant(condition, instants), below)
-            case Join(condition=condition, left=left, right=NowView()):
+            case SemiJoin(condition=condition, left=left, right=NowView()):
                 return Filter(at_instant(condition, instants, whole=True), left)
         return node
 

@@ -187,6 +187,12 @@ def _of_instances(node: Feed) -> list[Notice]:
     ]
 
 
+def _of_condition(node: SemiJoin) -> list[Notice]:
+    """A condition with a subquery, or one that is tested at the ticks of the clock."""
+    about = "on Now" if isinstance(node.right, NowView) else "with a subquery"
+    return _of_sides(f"the condition {about}")(node)
+
+
 def _of_groups(node: GroupBy) -> list[Notice]:
     if node.input.lifetime.bounded:
         return []
@@ -262,7 +268,7 @@ GROWING: dict[type[Node], Callable[[Any], list[Notice]]] = {
     NonRetroactiveJoin: _nothing,
     Join: _of_sides("the join"),
     SingleJoin: _of_sides("the subquery"),
-    SemiJoin: _of_sides("the condition with a subquery"),
+    SemiJoin: _of_condition,
     AntiJoin: _of_sides("the condition with a subquery"),
     UnionAll: _nothing,
     Intersect: _of_values("INTERSECT"),

@@ -23,9 +23,8 @@ from millstream.bind.relations.clock_stream import time_of
 from millstream.bind.relations.own_time import came_at
 from millstream.catalog import Catalog, Filled, Stream
 from millstream.errors import MillstreamError, Notice
-from millstream.operators import Join, NowView, Project, Scan, UnionAll
+from millstream.operators import Join, NowView, Scan, SemiJoin, UnionAll
 from millstream.operators.filter import filtered
-from millstream.operators.project import handed_on
 from millstream.operators.within import during, is_past
 
 
@@ -104,10 +103,9 @@ def _ticking(parts: Sequence[Expression], plan: Node, notices: list[Notice] | No
 
 
 def _beside_clock(tested: Sequence[Expression], plan: Node, points: Points) -> Node:
-    """The rows beside a tick of the clock with which they meet conditions."""
-    clock = NowView(points, _time(plan), bool(tested))
-    both = Join(conjunction(list(tested)), plan, clock)
-    return Project(handed_on(plan.schema), both)
+    """The rows while there is a tick of the clock with which they meet conditions. They stay the
+    rows that they are."""
+    return SemiJoin(conjunction(list(tested)), plan, NowView(points, _time(plan), bool(tested)))
 
 
 def _ticks(parts: Sequence[Expression], every: bool, domain: Domain | None) -> Notice:
