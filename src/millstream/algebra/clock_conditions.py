@@ -47,6 +47,7 @@ def points_where(condition: Expression, column: str, tick: int) -> Points | None
     """The ticks at which a condition on the column of the clock holds; None where it is not seen
     that this is arithmetic.
 
+    >>> from millstream.algebra.types import INTEGER
     >>> two = Call("%", (Column("t", INTEGER), Literal(2, INTEGER)), INTEGER)
     >>> even = Call("=", (two, Literal(0, INTEGER)), BOOLEAN)
     >>> points_where(even, "t", 1) == Points.every(2, 0, 1)

@@ -26,12 +26,13 @@ RARELY, OFTEN = 8, 4
 
 @dataclass(frozen=True, eq=False)
 class ByKey:
-    """Rows whose first columns, `width` of them, are a key; up to `much` of them are a table."""
+    """Rows whose first columns, `width` of them, are a key; up to `much` of them are a table, or
+    MUCH."""
 
     part: Part | None
     schema: pa.Schema
     width: int
-    much: int = MUCH
+    much: int | None = None
 
     @property
     def is_much(self) -> bool:
@@ -50,12 +51,16 @@ class ByKey:
     def _keys(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         return rows.select(list(range(self.width)))
 
+    @property
+    def _most(self) -> int:
+        return MUCH if self.much is None else self.much
+
     def _stays_table(self, rows: int, changed: int) -> bool:
         """Without key columns, all rows belong to one key."""
-        return rows <= self.much or self.width == 0 or changed * RARELY > rows
+        return rows <= self._most or self.width == 0 or changed * RARELY > rows
 
     def _stays_index(self, rows: int, changed: int) -> bool:
-        return rows > self.much // 4 and changed * OFTEN <= rows
+        return rows > self._most // 4 and changed * OFTEN <= rows
 
     def _different(self, keys: pa.RecordBatch) -> pa.RecordBatch:
         return take_rows(keys, factorize(keys.columns, keys.num_rows)[1])
