@@ -65,9 +65,7 @@ def together(repeats: int) -> dict[str, object]:
     """The same in one process, all rows handed over; and some queries that share nothing."""
     with tempfile.TemporaryDirectory(prefix="millstream-bench-") as folder:
         _readings(Path(folder))
-        pairs = [
-            (_ran(folder, 1, "on"), _ran(folder, MANY, "on")) for _ in range(repeats + 1)
-        ][1:]
+        pairs = [(_ran(folder, 1, "on"), _ran(folder, MANY, "on")) for _ in range(repeats + 1)][1:]
         one, many = pairs[-1]
         found: dict[str, object] = {
             "one query, seconds": one["seconds"],

@@ -44,7 +44,8 @@ from millstream.operators import (
     UnionAll,
 )
 from millstream.testing.run import KeptResults
-from rules.random_relations import STREAMS, Relations
+from rules.random_relations import STREAMS
+from rules.random_syncs import Synchronized
 
 SCRIPT = "".join(
     f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "
@@ -86,7 +87,7 @@ def write_data(rng: random.Random, folder: Path, steps: tuple[int, ...]) -> None
 
 
 @dataclass
-class Maker(Relations):
+class Maker(Synchronized):
     """Makes plans: a relation or a stream, with a shape in it that a rule is about."""
 
     def root(self, focus: str = "") -> Node:

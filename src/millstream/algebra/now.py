@@ -54,6 +54,8 @@ def instants_of(at: Expression, rows: pa.RecordBatch, length: int) -> np.ndarray
 def bounds_of(condition: Expression) -> tuple[Bound, ...] | None:
     """The condition as bounds, all of which hold when it is true; None if it is none.
 
+    >>> from millstream.algebra.expressions import Literal
+    >>> from millstream.algebra.types import BOOLEAN
     >>> ts, five = Column("ts", INTEGER), Literal(5, INTEGER)
     >>> ago = Call("-", (Column(NOW, INTEGER), five), INTEGER)
     >>> [(b.first, str(b.at)) for b in bounds_of(Call("<", (ago, ts), BOOLEAN))]

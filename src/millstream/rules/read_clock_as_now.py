@@ -28,7 +28,8 @@ def read_clock_as_now(node: Node) -> Node | None:
     Sound because there is one row of the clock, which holds the last tick up to the instant: from
     the first tick on, a row has it beside it, and no other. The first tick has come where the
     condition asks for one after the row, where the relation itself changes at these ticks, or where
-    every instant is a tick.
+    every instant is a tick. Rows of one instant then come in the order of arrival, which the join
+    does not keep.
     """
     match node:
         case Project(outputs=outputs, input=Join(left=left, right=right) as join):

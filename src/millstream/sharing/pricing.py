@@ -30,9 +30,7 @@ def is_cheaper(
     return total(over, there) < GAIN * alone
 
 
-def priced(
-    plan: Node, views: Iterable[Node], settings: Settings, statistics: Statistics
-) -> Costs:
+def priced(plan: Node, views: Iterable[Node], settings: Settings, statistics: Statistics) -> Costs:
     """A plan with the prices of its operators; `views` are parts that run anyhow."""
     done = chosen(plan, settings, views)
     return Costs.of(done if done.is_stream else Tagged(None, done), statistics)
