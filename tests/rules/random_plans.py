@@ -45,7 +45,7 @@ from millstream.operators import (
 )
 from millstream.testing.run import KeptResults
 from rules.random_relations import STREAMS
-from rules.random_syncs import Synchronized
+from rules.random_withins import Windowed
 
 SCRIPT = "".join(
     f"CREATE STREAM {name} (ts int, k int, v int, s varchar, x double) ORDER BY ts SLACK 3 "
@@ -87,7 +87,7 @@ def write_data(rng: random.Random, folder: Path, steps: tuple[int, ...]) -> None
 
 
 @dataclass
-class Maker(Synchronized):
+class Maker(Windowed):
     """Makes plans: a relation or a stream, with a shape in it that a rule is about."""
 
     def root(self, focus: str = "") -> Node:

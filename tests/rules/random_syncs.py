@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from millstream.aggregates.builtin import named
 from millstream.aggregates.call import AggregateCall
 from millstream.algebra.expressions import Call, Column, Expression, Literal, conjunction
-from millstream.algebra.node import Node
+from millstream.algebra.node import Node, walk
 from millstream.algebra.points import Points
 from millstream.algebra.types import BOOLEAN, INTEGER
 from millstream.bind.relations.clock_stream import time_of
@@ -17,13 +17,12 @@ from millstream.operators import (
     Instants,
     Join,
     Project,
-    Stamp,
+    Scan,
     Sync,
     SyncAt,
     Ticks,
     Unbounded,
 )
-from millstream.operators.stamp import INSTANT
 from millstream.operators.ticks import TIMEPOINT
 from rules.random_relations import Relations
 
@@ -75,13 +74,11 @@ class Synchronized(Relations):
         ]
         return Filter(conjunction(self.rng.sample(conditions, self.rng.randint(1, 2))), clock)
 
-    def for_read_clock_as_now(self) -> Node:
+    def beside_the_clock(self, stream: Project, column: str) -> Node:
         """Rows of the last units, beside the one row with the last tick."""
-        scan, column, last = self.scan(), self.name(), self.name()
-        outputs = [(self.name(), Column(f.name, f.type)) for f in scan.schema]
-        stamped = Project((*outputs, (column, Column(INSTANT, INTEGER))), Stamp(scan))
+        last, (scan,) = self.name(), (n for n in walk(stream) if isinstance(n, Scan))
         points = Points.every(self.rng.choice((1, 1, 2)), 0, 1)
-        side: Node = Unbounded(stamped)
+        side: Node = Unbounded(stream)
         side = Sync(points, side) if self.rng.random() < 0.5 else side
         latest = AggregateCall(last, named("max"), (TIMEPOINT,), INTEGER)
         clock = GroupBy((), (latest,), Unbounded(Ticks(points, time_of(scan))))
@@ -91,12 +88,10 @@ class Synchronized(Relations):
             [Call("<", (first, then), BOOLEAN), Call("<=", (then, now), BOOLEAN)]
         )
         sides = (side, clock) if self.rng.random() < 0.5 else (clock, side)
-        return Project(tuple(outputs_of(outputs)), Join(condition, *sides))
+        wanted = [f for f in stream.schema if f.name != column]
+        return Project(
+            tuple((f.name, Column(f.name, f.type)) for f in wanted), Join(condition, *sides)
+        )
 
     def _number(self, least: int, most: int) -> Expression:
         return Literal(self.rng.randint(least, most), INTEGER)
-
-
-def outputs_of(outputs: list[tuple[str, Column]]) -> list[tuple[str, Expression]]:
-    """The same columns handed on."""
-    return [(name, Column(name, value.type)) for name, value in outputs]
