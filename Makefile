@@ -24,8 +24,8 @@ test: $(READY)  ## everything: under 15 minutes on two cores
 	$(BIN)/python -m pytest -m spark
 
 laws: $(READY)  ## the generated scripts in full: more than 5,000 queries, and more than 500 on Spark
-	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/plan tests/blocks
-	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -m spark tests/spark/test_generated.py tests/spark/test_synchronized.py tests/spark/test_tagged_streams.py tests/spark/test_chains.py tests/spark/test_sequences.py tests/spark/test_own_calls.py
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -n 2 -m "not spark" tests/laws tests/rules tests/oracle tests/plan tests/blocks tests/patterns
+	MILLSTREAM_SCALE=3 $(BIN)/python -m pytest -m spark tests/spark/test_generated.py tests/spark/test_synchronized.py tests/spark/test_tagged_streams.py tests/spark/test_chains.py tests/spark/test_sequences.py tests/spark/test_recognize.py tests/spark/test_own_calls.py
 
 spark: $(READY)  ## the tests that need a Spark session
 	$(BIN)/python -m pytest -m spark

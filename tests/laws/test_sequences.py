@@ -33,7 +33,7 @@ from oracle.sequences import (
 )
 
 CHUNK = 50
-CASES = 1_000 * SCALE
+CASES = 250 if SCALE == 1 else 3_000
 COLUMNS = ("ts", "k", "x", "d", "w")
 SOURCES = """
 CREATE STREAM s (ts int, k int, x int, d double, w string) ORDER BY ts SLACK {slack} SOURCE 's.csv';
