@@ -127,7 +127,7 @@ def test_another_computation_is_refused_and_restarted_when_asked(runs: Run, whol
     runs.go(changed, restart=("recent",))
     assert runs.notices == [
         'query "recent" begins with the content it has now; its earlier result is kept',
-        'query "q6" is new since the last run: it begins with the content it has now',
+        'query "q8" is new since the last run: it begins with the content it has now',
         'query "q1" of the last run is gone: its state is dropped, its result stays',
     ]
     after = files(runs.folder / "out")
