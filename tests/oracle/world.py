@@ -242,8 +242,8 @@ class Run:
         """The active instants of a query, by semantics §5.
 
         An element or row enters or leaves one of its windows and tables, those of relational views
-        too; a table without retroaction does not count. And every multiple of the slide of a window
-        by time.
+        too; a table without retroaction does not count. A view at points changes at its points
+        only (§8): it counts with its own rows. And every multiple of the slide of a window by time.
         """
         leaves = list(self.windows_and_tables(query))
         found: set[int] = set()
@@ -263,7 +263,9 @@ class Run:
         for leaf in leaves_of(script, query):
             view = None if self.is_stream(leaf) else view_of(script, leaf.of)
             table = table_of(script, leaf.of)
-            if view is not None:
+            if leaf.sync is not None:
+                yield leaf
+            elif view is not None:
                 yield from self.windows_and_tables(view)
             elif table is None or table.is_static or table.retroactive:
                 yield leaf

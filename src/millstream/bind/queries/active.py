@@ -7,6 +7,7 @@ from functools import reduce
 
 from millstream.algebra.node import Node, walk
 from millstream.algebra.points import Points
+from millstream.bind.queries.first_points import windows_within
 from millstream.operators import (
     Active,
     Feed,
@@ -93,11 +94,20 @@ class _Found:
             case Sync() | SyncAt():
                 self.streams |= _streams(node)
                 self.windows.append(node)
+                self._within(windows_within(node))
             case _ if any(child.is_stream for child in node.inputs):
                 self._window(node)
             case _:
                 for child in node.inputs:
                     self.look(child)
+
+    def _within(self, windows: tuple[Node, ...]) -> None:
+        """Look into a view that begins at a point: its tables enter there, not with the query."""
+        tables = self.tables
+        for relation in windows[:1]:
+            self.look(relation)
+        self.windows += windows[1:]
+        self.tables = tables
 
     def _table(self, node: Node) -> None:
         for table in _tables(node):

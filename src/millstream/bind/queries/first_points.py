@@ -8,12 +8,16 @@ from functools import reduce
 
 from millstream.algebra.node import Node, walk
 from millstream.algebra.points import Points, TooMany
+from millstream.bind.queries.beginnings import streams_of
 from millstream.bind.relations.clock_stream import time_of
 from millstream.operators import (
+    Active,
     Dstream,
     GroupBy,
     Instants,
     Istream,
+    LookupJoin,
+    Project,
     Rstream,
     Scan,
     Sync,
@@ -36,11 +40,45 @@ def from_first_point(plan: Node) -> Node:
     what it was at the last of them.
     """
     if isinstance(plan, Istream | Dstream | Rstream):
-        return replace(plan, input=from_first_point(plan.input))
+        below = from_first_point(plan.input)
+        if isinstance(plan, Rstream) and plan.begins and below is not plan.input:
+            plan = _begun(plan)
+        return replace(plan, input=below)
     clocks = _clocks(plan)
     if not clocks or plan.is_stream or not any(_begins(node) for node in _above(plan)):
         return plan
     return _synchronized(plan, clocks)
+
+
+def _begun(plan: Rstream) -> Rstream:
+    """Rstream of a relation that begins at its first point, which is active by a table's rows."""
+    clocks, rows = _clocks(plan.input), _first_rows(plan.input, plan.since)
+    if not clocks or rows is None or not isinstance(plan.points, Active):
+        return plan
+    enter = Project((), _synchronized(rows, clocks))
+    return replace(plan, begins=False, points=Active(UnionAll(plan.points.input, enter)))
+
+
+def windows_within(sync: Sync | SyncAt) -> tuple[Node, ...]:
+    """What makes instants active in a relation that is synchronized only to begin at its first
+    point (`from_first_point`), which is no R(S, sync): the relation itself, and its table there."""
+    relation = sync.inputs[0]
+    if not _clocks(relation) or not any(_begins(node) for node in _above(relation)):
+        return ()
+    rows = _first_rows(relation, ())
+    if rows is None:
+        return (relation,)
+    at_points = replace(sync, input=rows) if isinstance(sync, Sync) else replace(sync, left=rows)
+    return relation, at_points
+
+
+def _first_rows(relation: Node, since: tuple[str, ...]) -> Node | None:
+    """A table above all that is synchronized whose rows are there from the beginning on."""
+    for node in _above(relation):
+        match node:
+            case TableScan(table=table) | LookupJoin(table=table) if table.rows.num_rows:
+                return TableScan(table, (), None, since or streams_of(relation))
+    return None
 
 
 def _clocks(plan: Node) -> list[Clock] | None:
