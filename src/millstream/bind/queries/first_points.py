@@ -122,6 +122,7 @@ def _synchronized(plan: Node, clocks: list[Clock]) -> Node:
             return Sync(reduce(Points.__or__, computed), plan)
         except TooMany:
             pass
-    time = time_of(next(node for node in walk(plan) if isinstance(node, Scan)))
+    scans = {node.stream: node for node in walk(plan) if isinstance(node, Scan)}
+    time = reduce(UnionAll, [time_of(scan) for scan in scans.values()])
     ticks = [Instants(None, 1, Ticks(points, time)) for points in computed]
     return SyncAt(plan, reduce(UnionAll, [*brought, *ticks]))
