@@ -19,7 +19,7 @@ check: $(READY)  ## ruff, mypy, import directions, fast tests: under two minutes
 	$(BIN)/mypy -p millstream
 	$(BIN)/python -m pytest -n 2 -m "not spark and not slow"
 
-test: $(READY)  ## everything: under 15 minutes on two cores
+test: $(READY)  ## everything: under 20 minutes on two cores
 	$(BIN)/python -m pytest -n 2 -m "not spark"
 	$(BIN)/python -m pytest -m spark
 
