@@ -26,7 +26,7 @@ CONFIGURATIONS = {
     "rules off": {"rules": "off", "batch_rows": "4", "buckets": "2"},
     "negative rows": {"strategy": "negative", "batch_rows": "3", "buckets": "3"},
 }
-PER_FOCUS = 5 * SCALE
+PER_FOCUS = 4 + 5 * SCALE
 MEETINGS = {"m": ("left", "right"), "one way": ("left",)}
 
 
